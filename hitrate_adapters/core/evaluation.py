@@ -1,0 +1,277 @@
+"""Judge a run once, then ask for any metric at any cutoff."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from math import fsum
+
+from . import display
+from .intervals import wilson
+from .metrics import DEFAULT_K, METRICS, Metric, metrics_at
+from .records import Items, Judge, Matcher, QueryRecord
+from .retrieval import Run
+
+Qrels = Mapping[Hashable, Items]
+"""Query id -> relevant items, or item -> grade."""
+
+RunLike = Mapping[Hashable, Items]
+"""Query id -> retrieved items, best first, or item -> score."""
+
+
+class Score(float):
+    """A metric's mean over the queries that can be scored: a float that also knows its `metric`, `n` and `interval`."""
+
+    metric: Metric
+    n: int
+
+    def __new__(cls, value: float, metric: Metric, n: int) -> Score:
+        """Make the float and attach what it is the mean of."""
+        score = super().__new__(cls, value)
+        score.metric = metric
+        score.n = n
+        return score
+
+    def __getnewargs__(self) -> tuple[float, Metric, int]:
+        """Let copies and pickles keep everything."""
+        return float(self), self.metric, self.n
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % Wilson interval of a hit rate; None for the other metrics, which are no shares of queries."""
+        return wilson(round(self * self.n), self.n) if self.metric.name == "hit_rate" else None
+
+    def __repr__(self) -> str:
+        """Show the name, the value, its interval where there is one, and n; `str` is the bare number."""
+        within = "" if self.interval is None else " [{:.3f}, {:.3f}]".format(*self.interval)
+        return f"{self.metric} = {float(self):.3f}{within} (n={self.n})"
+
+    __str__ = float.__repr__
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Evaluation:
+    """A judged run: ask it for any metric at any cutoff. Made by `evaluate`.
+
+    `evaluation[query_id]` is the `QueryRecord` of a query, `len(evaluation)` the number of queries that can be scored,
+    iteration gives their ids in the order of the qrels.
+    """
+
+    records: Mapping[Hashable, QueryRecord]
+    """Query id -> record, for every query that can be scored."""
+    unscored: tuple[Hashable, ...]
+    """Queries that cannot be scored: without relevant items, or in the run alone. They are in no mean."""
+    missing: tuple[Hashable, ...]
+    """Queries that can be scored but that the run lacks: each is a miss."""
+    errors: Mapping[Hashable, Exception]
+    """Query id -> what its retrieval raised; each is a miss."""
+    qrels: Qrels
+    """The judgements it was made from (not a copy)."""
+    run: RunLike
+    """The run it was made from (not a copy)."""
+    judge: Judge
+    """The rules of judging."""
+    _counts: list[list] = field(default_factory=list)
+
+    def hit_rate(self, k: int | None = None, theta: float | None = None) -> Score:
+        """Return the share of queries with a relevant item in the top k; with theta, with that share of them."""
+        return self.score(Metric("hit_rate", k, theta))
+
+    def recall(self, k: int | None = None) -> Score:
+        """Return the mean share of the relevant items that the top k holds."""
+        return self.score(Metric("recall", k))
+
+    def precision(self, k: int | None = None) -> Score:
+        """Return the mean share of the k slots that hold something relevant."""
+        return self.score(Metric("precision", k))
+
+    def mrr(self, k: int | None = None) -> Score:
+        """Return the mean of one over the rank of the first relevant item, 0 for a query with none in the top k."""
+        return self.score(Metric("mrr", k))
+
+    def map(self, k: int | None = None) -> Score:
+        """Return the mean average precision of the top k."""
+        return self.score(Metric("map", k))
+
+    def ndcg(self, k: int | None = None) -> Score:
+        """Return the mean normalised discounted cumulative gain of the top k."""
+        return self.score(Metric("ndcg", k))
+
+    def score(self, metric: str | Metric) -> Score:
+        """Return the mean of the metric that a name such as "mrr", "hit_rate@5" or "hit_rate@5>=0.5" stands for.
+
+        The sum is exact (`math.fsum`), so no order of queries and no split into shards changes the result.
+        """
+        metric = Metric.parse(metric)
+        records, counts = self._tally()
+        values = map(repeat, map(metric, records), counts)
+        return Score(fsum(chain.from_iterable(values)) / len(self), metric, len(self))
+
+    def misses(self, k: int | None = None, theta: float | None = None) -> tuple[Hashable, ...]:
+        """Return the ids of the queries whose hit rate at k is 0, in the order of the qrels."""
+        hit = Metric("hit_rate", k, theta)
+        return tuple(query_id for query_id, record in self.records.items() if not hit(record))
+
+    def rows(
+        self,
+        metrics: str | Metric | Iterable[str | Metric] = tuple(METRICS),
+        k: int | None | Iterable[int | None] = DEFAULT_K,
+    ) -> list[dict[str, object]]:
+        """Return one mapping per query, for `pandas.DataFrame(...)`: its id, every metric at every k, and what was found.
+
+        A query that cannot be scored has None for each metric, which pandas leaves out of a mean too.
+        """
+        columns = metrics_at(metrics, k)
+        rows: list[dict[str, object]] = []
+        for query_id in chain(self.records, self.unscored):
+            record = self.records.get(query_id)
+            rows.append(
+                {
+                    "query_id": query_id,
+                    **{str(metric): record and metric(record) for metric in columns},
+                    "first_hit_rank": record.hit_ranks[0] if record and record.hit_ranks else None,
+                    "n_found": record and len(record.found_ranks),
+                    "n_relevant": record and record.n_relevant,
+                    "n_retrieved": record and record.n_retrieved,
+                }
+            )
+        return rows
+
+    def table(self, k: int | None | Iterable[int | None] = DEFAULT_K) -> str:
+        """Return a table of every metric at every k, with the queries that could not be scored, to be printed."""
+        return display.text(self, k)
+
+    def __add__(self, other: Evaluation) -> Evaluation:
+        """Merge the evaluations of two shards. Raises ValueError where they share a query or were judged by other rules."""
+        if not isinstance(other, Evaluation):
+            return NotImplemented
+        if self.judge.rules != other.judge.rules:
+            raise ValueError(
+                f"evaluations judged by different rules cannot be added: {self.judge.rules} and {other.judge.rules}"
+            )
+        both = {*self.records, *self.unscored} & {*other.records, *other.unscored}
+        if both:
+            raise ValueError(
+                f"{len(both)} queries are in both evaluations, such as {next(iter(both))!r}: each query counts once"
+            )
+        return Evaluation(
+            records={**self.records, **other.records},
+            unscored=self.unscored + other.unscored,
+            missing=self.missing + other.missing,
+            errors={**self.errors, **other.errors},
+            qrels={**self.qrels, **other.qrels},
+            run={**self.run, **other.run},
+            judge=self.judge,
+        )
+
+    def __getitem__(self, query_id: Hashable) -> QueryRecord:
+        """Return the record of a query that can be scored."""
+        return self.records[query_id]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """Give the ids of the queries that can be scored."""
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        """Return how many queries can be scored."""
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        """Show the sizes."""
+        return f"<Evaluation of {len(self)} queries, {len(self.unscored)} unscored, {len(self.missing)} missing>"
+
+    def __str__(self) -> str:
+        """Return the table at k = 1, 3, 5 and 10."""
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return display.html(self, DEFAULT_K)
+
+    def _tally(self) -> tuple[list[QueryRecord], list[int]]:
+        """Return the distinct records and how many queries have each, so that a metric is computed once for all of them."""
+        if not self._counts:
+            by_identity = dict(zip(map(id, self.records.values()), self.records.values()))
+            counts = Counter(map(id, self.records.values()))
+            self._counts.extend((list(map(by_identity.__getitem__, counts)), list(counts.values())))
+        return self._counts[0], self._counts[1]
+
+
+def evaluate(
+    qrels: Qrels,
+    run: RunLike,
+    *,
+    match: Matcher | None = None,
+    unique: bool = False,
+    relevance_level: float | None = None,
+) -> Evaluation:
+    """Judge a run against the relevant items of each query and return an `Evaluation`.
+
+    Args:
+        qrels: query id -> relevant items (a list or set of ids or texts), or item -> grade.
+        run: query id -> retrieved items, best first, or item -> score (ties by item, descending, as in trec_eval).
+        match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`: `same_text`, `contains`,
+            `overlap(share)` or your own. None: equality.
+        unique: drop repeats from each ranking before any cutoff; for rankings of document ids made from chunks.
+        relevance_level: the lowest grade that is relevant. None: any grade > 0. nDCG counts every grade > 0.
+
+    Raises:
+        TypeError: an argument or a query's items are of the wrong kind, such as a str for a list; names the query.
+        ValueError: a grade or score is NaN, None is among the relevant items, the two sides share no query id, or no
+            query can be scored.
+
+    >>> evaluation = evaluate({"q1": {"d2", "d7"}, "q2": {"d1"}}, {"q1": ["d1", "d2"], "q2": ["d6", "d7"]})
+    >>> evaluation.hit_rate(5)
+    hit_rate@5 = 0.500 [0.095, 0.905] (n=2)
+    >>> evaluation.misses(5)
+    ('q2',)
+    """
+    for name, given in (("qrels", qrels), ("run", run)):
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{name} must be a mapping of query id -> items, got {type(given).__name__}")
+    if qrels and qrels.keys().isdisjoint(run.keys()):
+        raise ValueError(f"qrels and run share no query id: qrels has {_one_of(qrels)}, the run has {_one_of(run)}")
+    judge = Judge(match=match, unique=unique, relevance_level=relevance_level)
+    records = {query_id: judge(relevant, run.get(query_id, ()), query_id) for query_id, relevant in qrels.items()}
+    unscored = [query_id for query_id, record in records.items() if not record.n_relevant]
+    for query_id in unscored:
+        del records[query_id]
+    if not records:
+        raise ValueError(f"none of {len(qrels)} queries can be scored: none has a relevant item")
+    if not run.keys() <= qrels.keys():
+        unscored += [query_id for query_id in run if query_id not in qrels]
+    evaluation = Evaluation(
+        records=records,
+        unscored=tuple(unscored),
+        missing=() if records.keys() <= run.keys() else tuple(query_id for query_id in records if query_id not in run),
+        errors=run.errors if isinstance(run, Run) else {},
+        qrels=qrels,
+        run=run,
+        judge=judge,
+    )
+    if not any(record.gain_ranks for record in evaluation._tally()[0]):
+        _look_into_nothing_found(evaluation)
+    return evaluation
+
+
+def _look_into_nothing_found(evaluation: Evaluation) -> None:
+    """Raise or warn where a run that found nothing at all looks like a mistake in the ids rather than a bad retriever."""
+    retrieved = [item for items in evaluation.run.values() for item in items]
+    if retrieved and all(item is None for item in retrieved):
+        raise ValueError("every retrieved item is None: where are the ids? (a wrong key or attribute gives None)")
+    if evaluation.judge.match is None and retrieved:
+        gold = {item for relevant in evaluation.qrels.values() for item in relevant}
+        if gold.isdisjoint(retrieved):
+            warnings.warn(
+                "no relevant id was ever retrieved: are both in the same id space? "
+                f"The qrels have {_one_of(gold)}, the run has {_one_of(retrieved)}",
+                stacklevel=3,
+            )
+
+
+def _one_of(items: Iterable[Hashable]) -> str:
+    for item in items:
+        return f"{item!r} ({type(item).__name__})"
+    return "nothing"

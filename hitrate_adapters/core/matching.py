@@ -1,0 +1,109 @@
+"""When does a retrieved text count as a relevant one.
+
+A matcher is any callable `(retrieved, relevant) -> bool`. Where none is given, items match when they are equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+from numbers import Real
+from unicodedata import normalize
+
+# Scripts that are written without spaces, where a "word" is one character: Thai to Myanmar, Khmer, kana, bopomofo, Han.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+"
+_ENOUGH_OF_A_GOLD_TEXT = 20  # characters: a shorter crumb of a gold text is in every other document too
+
+
+def same_text(retrieved: str, relevant: str) -> bool:
+    """Tell whether two texts are the same once case, character width (Unicode NFKC) and white space are folded.
+
+    Blank text matches nothing. Raises TypeError where either side is not a str.
+
+    >>> same_text("  Paris is the CAPITAL\\nof France.", "Paris is the capital of France.")
+    True
+    """
+    return bool(folded := _fold(retrieved)) and folded == _fold(relevant)
+
+
+def contains(retrieved: str, relevant: str) -> bool:
+    """Tell whether one text holds the other, after the folding of `same_text`.
+
+    Use it where gold passages and chunks differ in size. A chunk that lies inside a gold text counts only when it has
+    20 characters or half of that text, so that a crumb such as "the" does not. Blank text matches nothing.
+    Raises TypeError where either side is not a str.
+
+    >>> contains("Refunds take five days.", "Refunds take five days. They go to the card that paid.")
+    True
+    >>> contains("the", "Refunds take five days. They go to the card that paid.")
+    False
+    """
+    chunk, gold = _fold(retrieved), _fold(relevant)
+    if not chunk or not gold:
+        return False
+    return gold in chunk or (len(chunk) >= min(_ENOUGH_OF_A_GOLD_TEXT, len(gold) / 2) and chunk in gold)
+
+
+def overlap(share: float) -> Overlap:
+    """Give a matcher that is true where the chunk holds at least `share` of the relevant text's words, 0 < share <= 1.
+
+    Texts are folded as in `same_text`; in scripts without spaces each character is a word; a word that stands twice in
+    the relevant text must stand twice in the chunk (the recall of ROUGE-1: Lin, 2004). A relevant text without words,
+    such as "++", matches an equal text only. Raises TypeError or ValueError for a share that is not in (0, 1].
+
+    >>> overlap(0.5)("Refunds take five days.", "Refunds take five working days.")
+    True
+    >>> overlap(0.9)("Refunds take five days.", "Refunds take five working days.")
+    False
+    """
+    return Overlap(share)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What `overlap` returns: a matcher that compares and pickles by its share."""
+
+    share: float
+
+    def __post_init__(self) -> None:
+        """Refuse a share outside (0, 1]."""
+        check_number("share", self.share, above=0, up_to=1)
+
+    def __call__(self, retrieved: str, relevant: str) -> bool:
+        """Tell whether enough of the relevant text's words are in the retrieved one."""
+        words = _words(relevant)
+        if not words:
+            return same_text(retrieved, relevant)
+        return (words & _words(retrieved)).total() / words.total() >= self.share
+
+    def __repr__(self) -> str:
+        """Show the call that makes it."""
+        return f"overlap({self.share!r})"
+
+
+def check_number(name: str, value: object, *, above: float = -inf, up_to: float = inf) -> None:
+    """Raise TypeError for what is no number, ValueError for NaN and for what is not above `above` and at most `up_to`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
+    if value != value:  # noqa: PLR0124 - NaN
+        raise ValueError(f"{name} must be a number, got NaN")
+    if not (above == -inf or above < value) or value > up_to:
+        raise ValueError(f"{name} must be above {above:g} and at most {up_to:g}, got {value!r}")
+
+
+@lru_cache(maxsize=4096)
+def _fold(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(
+            f"this matcher compares texts, found {text!r} ({type(text).__name__}): pass texts, or leave match= out to compare ids"
+        )
+    return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> Counter[str]:
+    return Counter(re.findall(_WORD, _fold(text)))

@@ -1,0 +1,224 @@
+"""The metrics: each a function of one query's record and a cutoff k; k=None is all that was retrieved.
+
+The ranks in a record are ascending, so "in the top k" is a bisection. The functions expect a record with something
+relevant and a valid k; `Metric` checks both.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import fsum, log2
+from operator import index
+from sys import maxsize
+
+from .matching import check_number
+from .records import QueryRecord
+
+
+def hit_rate(record: QueryRecord, k: int | None, theta: float | None = None) -> float:
+    """1.0 if a relevant item is in the top k, else 0.0; with theta, if at least that share of the relevant items is.
+
+    Also called Success@k (trec_eval's `success`) and binary Recall@k. The comparison with theta is made by division,
+    which is right wherever the share equals theta exactly.
+    """
+    if theta is None:
+        return float(_within(record.hit_ranks, k) > 0)
+    return float(_within(record.found_ranks, k) / record.n_relevant >= theta)
+
+
+def recall(record: QueryRecord, k: int | None) -> float:
+    """The share of the relevant items that the top k holds (trec_eval's `recall`)."""
+    return _within(record.found_ranks, k) / record.n_relevant
+
+
+def precision(record: QueryRecord, k: int | None) -> float:
+    """The share of the k slots that hold something relevant (trec_eval's `P`): divides by k, however few were retrieved.
+
+    A repeat of an earlier item adds nothing. Without k it divides by the number of retrieved items, and is 0.0 for none.
+    """
+    slots = k or record.n_retrieved
+    return _within(record.hit_ranks, k) / slots if slots else 0.0
+
+
+def mrr(record: QueryRecord, k: int | None) -> float:
+    """One over the rank of the first relevant item, 0.0 where the top k holds none (trec_eval's `recip_rank`)."""
+    return 1 / record.hit_ranks[0] if _within(record.hit_ranks, k) else 0.0
+
+
+def average_precision(record: QueryRecord, k: int | None) -> float:
+    """The mean, over all relevant items, of the precision at the rank that found each, 0 for what is not in the top k.
+
+    As trec_eval's `map` and `map_cut`, whose divisor is the number of relevant items whatever the k.
+    """
+    found = record.found_ranks[: _within(record.found_ranks, k)]
+    return fsum(bisect_right(record.hit_ranks, rank) / rank for rank in found) / record.n_relevant
+
+
+def ndcg(record: QueryRecord, k: int | None) -> float:
+    """The discounted gain of the top k over the largest possible one, with gain = grade and discount log2(rank + 1).
+
+    Järvelin and Kekäläinen (2002) in trec_eval's form (`ndcg_cut`): linear gain, the ideal ranking cut at k as well.
+    An item found by the same chunk as another one takes the next position, so that the value stays at most 1.
+    """
+    gained, position = [], 0
+    for rank, gain in zip(record.gain_ranks, record.gains, strict=True):
+        position = max(rank, position + 1)
+        if position > (k or maxsize):
+            break
+        gained.append(gain / log2(position + 1))
+    return fsum(gained) / _ideal_gain(record.ideal[:k]) if gained else 0.0
+
+
+METRICS: dict[str, Callable[[QueryRecord, int | None], float]] = {
+    "hit_rate": hit_rate,
+    "recall": recall,
+    "precision": precision,
+    "mrr": mrr,
+    "map": average_precision,
+    "ndcg": ndcg,
+}
+"""The name of each metric -> the function `(record, k) -> float`."""
+
+
+DEFAULT_K = (1, 3, 5, 10)
+"""The cutoffs of a table for which none were asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric at one cutoff: called with a record it gives the float; `str()` of it is its name, as "hit_rate@5".
+
+    Args:
+        name: a key of `METRICS`, or "success", the field's other name of "hit_rate".
+        k: the cutoff, an int of at least 1, or None for all that was retrieved.
+        theta: for hit_rate only, the share of the relevant items that makes a hit, 0 < theta <= 1; None: at least one.
+
+    Raises:
+        TypeError, ValueError: one of these is something else.
+
+    >>> metric = Metric("hit_rate", k=5, theta=0.5)
+    >>> str(metric)
+    'hit_rate@5>=0.5'
+    """
+
+    name: str
+    k: int | None = None
+    theta: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check and normalise the fields."""
+        name = "hit_rate" if self.name == "success" else self.name
+        if name not in METRICS:
+            raise ValueError(f"unknown metric {name!r}: one of {', '.join(METRICS)}, as in 'hit_rate@5'")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "k", _cutoff(self.k))
+        if self.theta is not None:
+            if name != "hit_rate":
+                raise ValueError(f"theta belongs to hit_rate: {name} takes none, got {self.theta!r}")
+            check_number("theta", self.theta, above=0, up_to=1)
+            object.__setattr__(self, "theta", float(self.theta))
+
+    @classmethod
+    def parse(cls, spec: str | Metric) -> Metric:
+        """Return the metric that a name such as "mrr", "hit_rate@5" or "hit_rate@5>=0.5" stands for.
+
+        >>> Metric.parse("success@5")
+        Metric(name='hit_rate', k=5, theta=None)
+        """
+        if isinstance(spec, Metric):
+            return spec
+        if not isinstance(spec, str):
+            raise TypeError(f"a metric is named by a str such as 'hit_rate@5', got {spec!r}")
+        parts = re.fullmatch(_SPEC, spec.strip())
+        if parts is None:
+            raise ValueError(
+                f"unknown metric {spec!r}: write it as 'mrr', 'hit_rate@5' or 'hit_rate@5>=0.5' (of {', '.join(METRICS)})"
+            )
+        name, k, theta = parts.groups()
+        return cls(name, None if k is None else int(k), None if theta is None else float(theta))
+
+    def __call__(self, record: QueryRecord) -> float:
+        """Return the value for one query, in [0, 1]. Raises ValueError where the query has nothing relevant."""
+        if not record.n_relevant:
+            raise ValueError(f"{self} cannot be scored: the query has no relevant items")
+        if self.theta is not None:
+            return hit_rate(record, self.k, self.theta)
+        return METRICS[self.name](record, self.k)
+
+    def __str__(self) -> str:
+        """Return the name that `parse` reads."""
+        at = "" if self.k is None else f"@{self.k}"
+        return f"{self.name}{at}" if self.theta is None else f"{self.name}{at}>={self.theta}"
+
+    def explain(self, record: QueryRecord) -> str:
+        """Say in one line what the value of one query rests on.
+
+        >>> from hitrate_adapters import judge
+        >>> Metric("hit_rate", 2).explain(judge(["c"], ["a", "b", "c"]))
+        'no relevant item in the top 2; the first is at rank 3 of 3 retrieved'
+        """
+        if not record.n_relevant:
+            return "cannot be scored: the query has no relevant items"
+        if not record.n_retrieved:
+            return "nothing was retrieved"
+        top = f"the top {self.k}" if self.k else f"all {record.n_retrieved} retrieved"
+        if not record.hit_ranks:
+            return f"no relevant item among {record.n_retrieved} retrieved"
+        first = record.hit_ranks[0]
+        if not _within(record.hit_ranks, self.k):
+            return f"no relevant item in {top}; the first is at rank {first} of {record.n_retrieved} retrieved"
+        return f"first relevant item at rank {first}; {_within(record.found_ranks, self.k)} of {record.n_relevant} relevant in {top}"
+
+
+def metrics_at(
+    metrics: str | Metric | Iterable[str | Metric],
+    k: int | None | Iterable[int | None],
+    theta: float | None = None,
+) -> tuple[Metric, ...]:
+    """Return every metric at every cutoff, in that order and each once.
+
+    A metric that is written with a cutoff of its own ("mrr@10") keeps it; theta goes to hit_rate only.
+
+    >>> [str(metric) for metric in metrics_at(("hit_rate", "mrr@10"), k=(1, 5))]
+    ['hit_rate@1', 'hit_rate@5', 'mrr@10']
+    """
+    wanted = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
+    cutoffs = [k] if k is None or isinstance(k, (str, bytes)) or not isinstance(k, Iterable) else list(k)
+    if not wanted or not cutoffs:
+        raise ValueError(f"at least one metric and one k are needed, got metrics={wanted!r}, k={cutoffs!r}")
+    found: dict[Metric, None] = {}
+    for spec in wanted:
+        metric = Metric.parse(spec)
+        own_theta = theta if metric.name == "hit_rate" and metric.theta is None else metric.theta
+        own_cutoffs = cutoffs if metric.k is None else [metric.k]
+        found.update((Metric(metric.name, cutoff, own_theta), None) for cutoff in own_cutoffs)
+    return tuple(found)
+
+
+_SPEC = r"([a-z_]+)(?:@(-?\d+))?(?:>=([-+.\deE]+))?"
+
+
+def _cutoff(k: object) -> int | None:
+    if k is None:
+        return None
+    if isinstance(k, bool) or not hasattr(k, "__index__"):
+        raise TypeError(
+            f"k must be an int of at least 1, or None for all that was retrieved; got {k!r} ({type(k).__name__})"
+        )
+    if (cutoff := index(k)) < 1:
+        raise ValueError(f"k must be at least 1, or None for all that was retrieved; got {cutoff}")
+    return cutoff
+
+
+def _within(ranks: tuple[int, ...], k: int | None) -> int:
+    """Count the ranks that are at most k."""
+    return len(ranks) if k is None else bisect_right(ranks, k)
+
+
+@lru_cache(maxsize=1024)
+def _ideal_gain(grades: tuple[float, ...]) -> float:
+    return fsum(grade / log2(position + 1) for position, grade in enumerate(grades, 1))

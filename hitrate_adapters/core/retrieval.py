@@ -1,0 +1,66 @@
+"""Run a retriever over queries: what it found, and what it raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+
+
+class Run(dict[Hashable, list[Hashable]]):
+    """Query id -> retrieved items, best first: a dict that also names, in `errors`, the queries whose retrieval failed.
+
+    A query that failed has an empty list, since its user got nothing, and so counts as a miss.
+    """
+
+    def __init__(
+        self,
+        retrieved: Mapping[Hashable, list[Hashable]] | Iterable[tuple[Hashable, list[Hashable]]] = (),
+        errors: Mapping[Hashable, Exception] | None = None,
+    ) -> None:
+        """Copy the lists' mapping."""
+        super().__init__(retrieved)
+        self.errors: dict[Hashable, Exception] = dict(errors or {})
+
+
+def run_retriever(
+    retriever: Callable[..., Iterable[Hashable]],
+    queries: Mapping[Hashable, object],
+    k: int | None = None,
+    *,
+    on_error: str = "record",
+) -> Run:
+    """Call a retriever once per query and return what it found, ready for `evaluate`.
+
+    Args:
+        retriever: called as `retriever(query, k)`, or as `retriever(query)` where k is None; returns the ids or texts
+            that it retrieved, best first.
+        queries: query id -> query.
+        k: how many items to ask for.
+        on_error: "record" keeps the exception of a failed query in `run.errors` and goes on; "raise" stops there.
+
+    Raises:
+        ValueError: on_error is something else.
+
+    >>> run_retriever(lambda query, k: sorted(query.split())[:k], {"q1": "b a c"}, k=2)
+    {'q1': ['a', 'b']}
+    """
+    check_on_error(on_error)
+    run = Run()
+    for query_id, query in queries.items():
+        try:
+            retrieved = retriever(query) if k is None else retriever(query, k)
+            if isinstance(retrieved, (str, bytes, set, frozenset)):
+                raise TypeError(f"the retriever must return a list, best first; it returned {retrieved!r:.80}")
+            run[query_id] = list(retrieved)
+        except Exception as error:
+            if on_error == "raise":
+                error.add_note(f"while retrieving for query {query_id!r}")
+                raise
+            run[query_id] = []
+            run.errors[query_id] = error
+    return run
+
+
+def check_on_error(on_error: str) -> None:
+    """Refuse what is neither "record" nor "raise"."""
+    if on_error not in ("record", "raise"):
+        raise ValueError(f'on_error must be "record" or "raise", got {on_error!r}')

@@ -1,0 +1,36 @@
+"""Every adapter passes the one table of cases, through its framework's own runner."""
+
+import importlib
+
+import pytest
+
+from tests.adapters.cases import BAD_CONFIGURATIONS, CASES
+
+FRAMEWORKS = {
+    "core": "hitrate_adapters",
+    "llama_index": "llama_index.core",
+    "langchain": "langchain_core",
+    "langsmith": "langsmith",
+    "ragas": "ragas",
+}
+"""Adapter -> the import name of its framework; where that is absent its cases are skipped (and CI fails)."""
+
+
+@pytest.fixture(params=FRAMEWORKS, scope="module")
+def adapter(request):
+    pytest.importorskip(FRAMEWORKS[request.param].partition(".")[0])
+    return importlib.import_module(f"tests.adapters.test_{request.param}")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case(adapter, case):
+    assert adapter.drive(case) == {
+        metric: {query: None if value is None else pytest.approx(value, abs=1e-12) for query, value in values.items()}
+        for metric, values in case.expect.items()
+    }
+
+
+@pytest.mark.parametrize(("configuration", "error", "word"), BAD_CONFIGURATIONS, ids=str)
+def test_bad_configuration(adapter, configuration, error, word):
+    with pytest.raises(error, match=word.replace(".", r"\.")):
+        adapter.build(**configuration)

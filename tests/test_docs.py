@@ -1,0 +1,44 @@
+"""Every code block of README.md and docs/ runs, and prints what it says it prints.
+
+The blocks of a page run in order in one namespace, in a directory of their own. A `python` block is a program, or a
+session where it has `>>>`. What a page needs but a reader does not stands in an HTML comment that begins with `run`.
+"""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^(?:```python\n(?P<shown>.*?)^```|<!-- run\n(?P<hidden>.*?)^-->)", re.DOTALL | re.MULTILINE)
+NEEDS = {"llama_index": "llama_index", "langchain": "langchain_core", "langsmith": "langsmith", "ragas": "ragas"}
+
+
+def test_python_blocks_have_no_other_name():
+    for page in PAGES:
+        fences = re.findall(r"^\s*```(\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert not {"py", "pycon", "python3"} & set(fences), page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if page.stem in NEEDS:
+        pytest.importorskip(NEEDS[page.stem])
+    text = page.read_text(encoding="utf-8")
+    namespace = {"__name__": "__main__"}
+    for block in BLOCK.finditer(text):
+        code = block["shown"] or block["hidden"]
+        line = text.count("\n", 0, block.start()) + 1
+        if ">>> " in code:
+            session = doctest.DocTestParser().get_doctest(code, namespace, page.name, str(page), line)
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            runner = doctest.DocTestRunner(optionflags=flags)
+            report = []
+            runner.run(session, out=report.append, clear_globs=False)
+            assert not runner.failures, "".join(report)
+            namespace.update(session.globs)
+        else:
+            exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102
