@@ -11,7 +11,7 @@ def extra(name: str, package: str, cures: Mapping[str, str] | None = None) -> It
     """Around an adapter's imports: where `package` itself is absent, say which extra brings it.
 
     Every other ImportError passes as it is, since a package that is there but broken is not missing; where a module of
-    `cures` (import name -> the command that cures it) is to blame, its cure is added as the message of a new ImportError.
+    `cures` (import name -> the command that cures it) is to blame, the error says the cure.
     """
     try:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from itertools import islice
 
-from .metrics import METRICS, metrics_at
+from .metrics import METRICS, Cutoffs, metrics_at
 
 __all__ = ["html", "text"]
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .evaluation import Evaluation
 
 
-def text(evaluation: Evaluation, k: int | None | Iterable[int | None]) -> str:
+def text(evaluation: Evaluation, k: Cutoffs) -> str:
     """Return the table in columns for a terminal."""
     grid = _grid(evaluation, k)
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
@@ -22,7 +22,7 @@ def text(evaluation: Evaluation, k: int | None | Iterable[int | None]) -> str:
     return "\n".join([*lines, *_notes(evaluation)])
 
 
-def html(evaluation: Evaluation, k: int | None | Iterable[int | None]) -> str:
+def html(evaluation: Evaluation, k: Cutoffs) -> str:
     """Return the table as HTML for a notebook."""
     from html import escape  # a tenth of the package's import time
 
@@ -32,9 +32,9 @@ def html(evaluation: Evaluation, k: int | None | Iterable[int | None]) -> str:
     return f"<table><thead><tr>{head.replace('td>', 'th>')}</tr></thead><tbody>{rows}</tbody></table><p>{notes}</p>"
 
 
-def _grid(evaluation: Evaluation, k: int | None | Iterable[int | None]) -> list[list[str]]:
+def _grid(evaluation: Evaluation, k: Cutoffs) -> list[list[str]]:
     """Return a header, a row per metric, and the hit rates' intervals below their row."""
-    grid = []
+    grid: list[list[str]] = []
     for name in METRICS:
         scores = [evaluation.score(metric) for metric in metrics_at(name, k)]
         if not grid:

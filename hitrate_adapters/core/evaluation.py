@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import chain, repeat
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from math import fsum
+from operator import mul
 
 from . import display
 from .intervals import wilson
-from .metrics import DEFAULT_K, METRICS, Metric, metrics_at
+from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Matcher, QueryRecord
 from .retrieval import Run
 
@@ -35,7 +38,7 @@ class Score(float):
         score.n = n
         return score
 
-    def __getnewargs__(self) -> tuple[float, Metric, int]:
+    def __getnewargs__(self) -> tuple[float, Metric, int]:  # type: ignore[override]
         """Let copies and pickles keep everything."""
         return float(self), self.metric, self.n
 
@@ -52,7 +55,7 @@ class Score(float):
     __str__ = float.__repr__
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Evaluation:
     """A judged run: ask it for any metric at any cutoff. Made by `evaluate`.
 
@@ -74,7 +77,6 @@ class Evaluation:
     """The run it was made from (not a copy)."""
     judge: Judge
     """The rules of judging."""
-    _counts: list[list] = field(default_factory=list)
 
     def hit_rate(self, k: int | None = None, theta: float | None = None) -> Score:
         """Return the share of queries with a relevant item in the top k; with theta, with that share of them."""
@@ -106,9 +108,13 @@ class Evaluation:
         The sum is exact (`math.fsum`), so no order of queries and no split into shards changes the result.
         """
         metric = Metric.parse(metric)
-        records, counts = self._tally()
-        values = map(repeat, map(metric, records), counts)
-        return Score(fsum(chain.from_iterable(values)) / len(self), metric, len(self))
+        if metric.name == "hit_rate" and metric.theta is None:
+            ranks = self._first_hit_ranks
+            total: float = len(ranks) if metric.k is None else bisect_right(ranks, metric.k)
+        else:
+            records, counts = self._tally
+            total = fsum(map(mul, map(metric, records), counts))
+        return Score(total / len(self), metric, len(self))
 
     def misses(self, k: int | None = None, theta: float | None = None) -> tuple[Hashable, ...]:
         """Return the ids of the queries whose hit rate at k is 0, in the order of the qrels."""
@@ -118,7 +124,7 @@ class Evaluation:
     def rows(
         self,
         metrics: str | Metric | Iterable[str | Metric] = tuple(METRICS),
-        k: int | None | Iterable[int | None] = DEFAULT_K,
+        k: Cutoffs = DEFAULT_K,
     ) -> list[dict[str, object]]:
         """Return one mapping per query, for `pandas.DataFrame(...)`: its id, every metric at every k, and what was found.
 
@@ -140,7 +146,7 @@ class Evaluation:
             )
         return rows
 
-    def table(self, k: int | None | Iterable[int | None] = DEFAULT_K) -> str:
+    def table(self, k: Cutoffs = DEFAULT_K) -> str:
         """Return a table of every metric at every k, with the queries that could not be scored, to be printed."""
         return display.text(self, k)
 
@@ -190,13 +196,19 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return display.html(self, DEFAULT_K)
 
+    @cached_property
     def _tally(self) -> tuple[list[QueryRecord], list[int]]:
-        """Return the distinct records and how many queries have each, so that a metric is computed once for all of them."""
-        if not self._counts:
-            by_identity = dict(zip(map(id, self.records.values()), self.records.values()))
-            counts = Counter(map(id, self.records.values()))
-            self._counts.extend((list(map(by_identity.__getitem__, counts)), list(counts.values())))
-        return self._counts[0], self._counts[1]
+        """The distinct records and how many queries have each: a metric is computed once for all of them."""
+        records = self.records.values()
+        by_identity = dict(zip(map(id, records), records, strict=True))
+        counts = Counter(map(id, records))
+        return list(map(by_identity.__getitem__, counts)), list(counts.values())
+
+    @cached_property
+    def _first_hit_ranks(self) -> list[int]:
+        """The rank of the first hit of every query that has one, ascending: the hit rate at every k is a bisection."""
+        counted = zip(*self._tally, strict=True)
+        return sorted(chain.from_iterable([record.hit_ranks[0]] * n for record, n in counted if record.hit_ranks))
 
 
 def evaluate(
@@ -234,7 +246,7 @@ def evaluate(
     if qrels and qrels.keys().isdisjoint(run.keys()):
         raise ValueError(f"qrels and run share no query id: qrels has {_one_of(qrels)}, the run has {_one_of(run)}")
     judge = Judge(match=match, unique=unique, relevance_level=relevance_level)
-    records = {query_id: judge(relevant, run.get(query_id, ()), query_id) for query_id, relevant in qrels.items()}
+    records = judge.judge_all(qrels, run)
     unscored = [query_id for query_id, record in records.items() if not record.n_relevant]
     for query_id in unscored:
         del records[query_id]
@@ -251,7 +263,7 @@ def evaluate(
         run=run,
         judge=judge,
     )
-    if not any(record.gain_ranks for record in evaluation._tally()[0]):
+    if not any(record.gain_ranks for record in evaluation._tally[0]):
         _look_into_nothing_found(evaluation)
     return evaluation
 

@@ -13,18 +13,21 @@ from math import inf
 from numbers import Real
 from unicodedata import normalize
 
-# Scripts that are written without spaces, where a "word" is one character: Thai to Myanmar, Khmer, kana, bopomofo, Han.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Scripts written without spaces, where a "word" is one character: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _WORD = rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+"
 _ENOUGH_OF_A_GOLD_TEXT = 20  # characters: a shorter crumb of a gold text is in every other document too
 
 
 def same_text(retrieved: str, relevant: str) -> bool:
-    """Tell whether two texts are the same once case, character width (Unicode NFKC) and white space are folded.
+    r"""Tell whether two texts are the same once case, character width (Unicode NFKC) and white space are folded.
 
     Blank text matches nothing. Raises TypeError where either side is not a str.
 
-    >>> same_text("  Paris is the CAPITAL\\nof France.", "Paris is the capital of France.")
+    >>> same_text("  Paris is the CAPITAL\nof France.", "Paris is the capital of France.")
     True
     """
     return bool(folded := _fold(retrieved)) and folded == _fold(relevant)
@@ -86,12 +89,12 @@ class Overlap:
 
 
 def check_number(name: str, value: object, *, above: float = -inf, up_to: float = inf) -> None:
-    """Raise TypeError for what is no number, ValueError for NaN and for what is not above `above` and at most `up_to`."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    """Raise TypeError for what is no number, ValueError for NaN and for what is not in (above, up_to]."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Real)):
         raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
     if value != value:  # noqa: PLR0124 - NaN
         raise ValueError(f"{name} must be a number, got NaN")
-    if not (above == -inf or above < value) or value > up_to:
+    if not (above == -inf or above < value) or value > up_to:  # type: ignore[operator]
         raise ValueError(f"{name} must be above {above:g} and at most {up_to:g}, got {value!r}")
 
 
@@ -99,7 +102,8 @@ def check_number(name: str, value: object, *, above: float = -inf, up_to: float 
 def _fold(text: str) -> str:
     if not isinstance(text, str):
         raise TypeError(
-            f"this matcher compares texts, found {text!r} ({type(text).__name__}): pass texts, or leave match= out to compare ids"
+            f"this matcher compares texts, found {text!r:.80} ({type(text).__name__}): "
+            "pass texts, or leave match= out to compare ids"
         )
     return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum, log2
 from operator import index
-from sys import maxsize
 
 from .matching import check_number
 from .records import QueryRecord
@@ -64,13 +63,15 @@ def ndcg(record: QueryRecord, k: int | None) -> float:
     Järvelin and Kekäläinen (2002) in trec_eval's form (`ndcg_cut`): linear gain, the ideal ranking cut at k as well.
     An item found by the same chunk as another one takes the next position, so that the value stays at most 1.
     """
+    if not record.gains:
+        return 0.0
     gained, position = [], 0
     for rank, gain in zip(record.gain_ranks, record.gains, strict=True):
-        position = max(rank, position + 1)
-        if position > (k or maxsize):
+        position = rank if rank > position else position + 1
+        if k is not None and position > k:
             break
         gained.append(gain / log2(position + 1))
-    return fsum(gained) / _ideal_gain(record.ideal[:k]) if gained else 0.0
+    return fsum(gained) / _ideal_gain(record.ideal[:k])
 
 
 METRICS: dict[str, Callable[[QueryRecord, int | None], float]] = {
@@ -83,6 +84,9 @@ METRICS: dict[str, Callable[[QueryRecord, int | None], float]] = {
 }
 """The name of each metric -> the function `(record, k) -> float`."""
 
+
+Cutoffs = int | Iterable[int | None] | None
+"""One cutoff k or several; None is all that was retrieved."""
 
 DEFAULT_K = (1, 3, 5, 10)
 """The cutoffs of a table for which none were asked."""
@@ -176,7 +180,7 @@ class Metric:
 
 def metrics_at(
     metrics: str | Metric | Iterable[str | Metric],
-    k: int | None | Iterable[int | None],
+    k: Cutoffs,
     theta: float | None = None,
 ) -> tuple[Metric, ...]:
     """Return every metric at every cutoff, in that order and each once.
@@ -187,7 +191,7 @@ def metrics_at(
     ['hit_rate@1', 'hit_rate@5', 'mrr@10']
     """
     wanted = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
-    cutoffs = [k] if k is None or isinstance(k, (str, bytes)) or not isinstance(k, Iterable) else list(k)
+    cutoffs = list(k) if isinstance(k, Iterable) and not isinstance(k, (str, bytes)) else [k]
     if not wanted or not cutoffs:
         raise ValueError(f"at least one metric and one k are needed, got metrics={wanted!r}, k={cutoffs!r}")
     found: dict[Metric, None] = {}
@@ -195,7 +199,7 @@ def metrics_at(
         metric = Metric.parse(spec)
         own_theta = theta if metric.name == "hit_rate" and metric.theta is None else metric.theta
         own_cutoffs = cutoffs if metric.k is None else [metric.k]
-        found.update((Metric(metric.name, cutoff, own_theta), None) for cutoff in own_cutoffs)
+        found.update((Metric(metric.name, cutoff, own_theta), None) for cutoff in own_cutoffs)  # type: ignore[arg-type]
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from itertools import compress
+from itertools import chain, compress, repeat
 from math import isfinite
 from operator import ne
 from typing import NamedTuple
@@ -36,6 +36,18 @@ class QueryRecord(NamedTuple):
     """How many items were retrieved."""
 
 
+class _PlainRecords(dict[tuple[tuple[int, ...], int, int], QueryRecord]):
+    """Records of queries with equal grades, by what distinguishes them, each made when it is first asked for."""
+
+    def __missing__(self, key: tuple[tuple[int, ...], int, int]) -> QueryRecord:
+        positions, n_relevant, n_retrieved = key
+        ranks = tuple(map(_NEXT, positions))
+        ones = (1.0,) * n_relevant
+        record = self[key] = QueryRecord(ranks, ranks, ranks, ones[: len(ranks)], ones, n_relevant, n_retrieved)
+        return record
+
+
+_NEXT = (1).__add__
 _SOUND = {str, int}  # types of which no item can be NaN
 
 
@@ -69,7 +81,8 @@ class Judge:
         self.unique = unique
         self.relevance_level = relevance_level
         self._is_plain = match is None and (relevance_level is None or relevance_level <= 1)
-        self._records: dict[object, QueryRecord] = {}
+        self._plain = _PlainRecords()
+        self._graded: dict[QueryRecord, QueryRecord] = {}
 
     def __call__(self, relevant: Items, retrieved: Items, query_id: object = None) -> QueryRecord:
         """Return the record of one query; `query_id` is named in errors."""
@@ -80,26 +93,41 @@ class Judge:
             gold = relevant if type(relevant) is set else _gold(relevant)
             if not _SOUND.issuperset(map(type, gold)) and (None in gold or any(map(ne, gold, gold))):
                 raise ValueError("the relevant items hold None or NaN: leave out what has no id")
-            if self._is_plain and type(gold) is set:  # nearly every run, so the work is done in C
-                found = gold.intersection(items)
-                key = (tuple(sorted(map(items.index, found))) if found else (), len(gold), len(items))
-                return self._records.get(key) or self._plain_record(key)
+            if self._is_plain and type(gold) is set:
+                positions = tuple(sorted(map(items.index, gold.intersection(items))))
+                return self._plain[positions, len(gold), len(items)]
             record = self._graded_record(gold if isinstance(gold, dict) else dict.fromkeys(gold, 1.0), items)
-            return self._records.setdefault(record, record)
+            return self._graded.setdefault(record, record)
         except Exception as error:
             _explain(error, query_id)
             raise
+
+    def judge_all(self, qrels: Mapping[Hashable, Items], run: Mapping[Hashable, Items]) -> dict[Hashable, QueryRecord]:
+        """Return query id -> record for every query of the qrels; a query that the run lacks retrieved nothing."""
+        golds, rankings = list(qrels.values()), list(map(run.get, qrels, repeat([])))
+        if (
+            self._is_plain
+            and not self.unique
+            and {set}.issuperset(map(type, golds))
+            and {list}.issuperset(map(type, rankings))
+            and _SOUND.issuperset(map(type, chain.from_iterable(golds)))
+        ):  # nearly every run: the same as below, with the loops in C
+            try:
+                found = map(set.intersection, golds, rankings)
+                positions = [
+                    tuple(sorted(map(ranking.index, items))) if items else ()
+                    for ranking, items in zip(rankings, found, strict=True)
+                ]
+                keys = zip(positions, map(len, golds), map(len, rankings), strict=True)
+                return dict(zip(qrels, map(self._plain.__getitem__, keys), strict=True))
+            except TypeError:  # an item without a hash: below, the error names its query
+                pass
+        return {query_id: self(*items, query_id) for query_id, *items in zip(qrels, golds, rankings, strict=True)}
 
     @property
     def rules(self) -> dict[str, object]:
         """The arguments it was made with."""
         return {"match": self.match, "unique": self.unique, "relevance_level": self.relevance_level}
-
-    def _plain_record(self, key: tuple[tuple[int, ...], int, int]) -> QueryRecord:
-        positions, n_relevant, n_retrieved = key
-        ranks = tuple(position + 1 for position in positions)
-        record = QueryRecord(ranks, ranks, ranks, (1.0,) * len(ranks), (1.0,) * n_relevant, n_relevant, n_retrieved)
-        return self._records.setdefault(key, record)
 
     def _graded_record(self, grades: dict[Hashable, float], items: list[Hashable]) -> QueryRecord:
         level = self.relevance_level
