@@ -169,7 +169,15 @@ CASES = [
         "the cut comes after rank k",
         ["a"],
         ["x", "y", "z", "a"],
-        {"hit_rate@3": 0.0, "hit_rate@4": 1.0, "precision@4": 0.25},
+        {
+            **{f"{metric}@3": 0.0 for metric in ("hit_rate", "recall", "precision", "mrr", "map", "ndcg")},
+            "hit_rate@4": 1.0,
+            "recall@4": 1.0,
+            "precision@4": 0.25,
+            "mrr@4": 0.25,
+            "map@4": 0.25,
+            "ndcg@4": 0.43067655807339306,
+        },
     ),
     one(
         "the ideal gain is cut at k",
@@ -221,7 +229,7 @@ CASES = [
     ),
     one(
         "same_text folds case, width and white space",
-        ["Paris is the\ncapital of France. Ａ１"],
+        ["Paris is the\ncapital of France. \uff21\uff11"],
         ["  paris is  the capital of FRANCE. a1 "],
         {"hit_rate": 1.0, "recall": 1.0},
         match_on="texts",
