@@ -316,6 +316,47 @@ CASES = [
         match_on="texts",
         match=overlap(0.75),
     ),
+    Case(
+        "precision does not see where",
+        {"first": ["a"], "last": ["a"], "ends": ["a", "b"]},
+        {"first": ["a", "x", "y", "z"], "last": ["x", "y", "z", "a"], "ends": ["a", "x", "y", "b"]},
+        {
+            "precision@4": {"first": 0.25, "last": 0.25, "ends": 0.5},
+            "hit_rate@3": {"first": 1.0, "last": 0.0, "ends": 1.0},
+            "mrr": {"first": 1.0, "last": 0.25, "ends": 1.0},
+        },
+        source=f"{RAGAS}/issues/2013, {RAGAS}/issues/365",
+    ),
+    Case(
+        "before and after a reranker",
+        {"before": ["a"], "after": ["a"]},
+        {"before": ["x", "y", "a"], "after": ["a", "x"]},
+        {"hit_rate@2": {"before": 0.0, "after": 1.0}},
+        source=f"{LLAMA}/issues/10238",
+    ),
+    one(
+        "one of two labels found",
+        ["a", "b"],
+        ["a"],
+        {"hit_rate": 1.0, "recall": 0.5},
+        source="https://github.com/Marker-Inc-Korea/AutoRAG/issues/359",
+    ),
+    one(
+        "composed and decomposed letters are one text to same_text",
+        ["caf\u00e9"],
+        ["cafe\u0301"],
+        {"hit_rate": 1.0},
+        match_on="texts",
+        match=same_text,
+    ),
+    one(
+        "overlap counts characters where a script has no spaces",
+        ["\u9000\u6b3e\u9700\u8981\u4e94\u5929"],
+        ["\u9000\u6b3e", "\u9000\u6b3e\u4e94\u5929"],
+        {"hit_rate@1": 0.0, "hit_rate@2": 1.0},
+        match_on="texts",
+        match=overlap(0.6),
+    ),
 ]
 """Every case that every adapter passes."""
 
