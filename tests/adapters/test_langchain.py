@@ -1,0 +1,257 @@
+"""LangChain: a retriever through its own `batch`."""
+
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.load import dumpd
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+
+import hitrate_adapters as hr
+from hitrate_adapters.langchain import run_retriever
+
+
+class Lookup(BaseRetriever):
+    """Finds by query what it was given; an exception is raised."""
+
+    found: dict
+
+    def _get_relevant_documents(self, query, *, run_manager):  # noqa: ARG002
+        found = self.found[query]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def drive(case):
+    if case.match_on == "texts":
+        found = {query: [Document(text) for text in texts] for query, texts in case.retrieved.items()}
+    else:
+        found = {query: [Document("any text", id=item) for item in items] for query, items in case.retrieved.items()}
+    run = run_retriever(Lookup(found=found), {query: query for query in found}, match_on=case.match_on)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no relevant id was ever retrieved")
+        evaluation = hr.evaluate(case.relevant, run, match=case.match, unique=case.unique)
+    rows = {row["query_id"]: row for row in evaluation.rows(case.expect, k=None)}
+    return {metric: {query: rows[query][metric] for query in case.relevant} for metric in case.expect}
+
+
+def build(*, k, theta=None, match=None):
+    run = run_retriever(Lookup(found={"q": [Document("a", id="a")]}), {"q": "q"})
+    return hr.evaluate({"q": ["a"]}, run, match=match).hit_rate(k, theta)
+
+
+def run_one(documents, **options):
+    return run_retriever(Lookup(found={"q": documents}), {"q": "q"}, **options)["q"]
+
+
+CHUNK = Document("Refunds take five days.", id="c1", metadata={"source": "refunds.md", "id": "own"})
+
+
+@pytest.mark.parametrize(
+    ("options", "item"),
+    [
+        ({}, "c1"),
+        ({"id_key": "source"}, "refunds.md"),
+        ({"id_key": "id"}, "own"),
+        ({"id_key": lambda document: document.metadata["source"].upper()}, "REFUNDS.MD"),
+        ({"match_on": "texts"}, "Refunds take five days."),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(lambda chunk: chunk, id="Document"),
+        pytest.param(lambda chunk: chunk.model_dump(), id="dict"),
+        pytest.param(dumpd, id="dumpd"),
+        pytest.param(lambda chunk: (chunk, 0.5), id="with score"),
+        pytest.param(lambda chunk: [chunk.model_dump(), 0.5], id="dict with score"),
+    ],
+)
+def test_what_stands_for_a_document_in_every_form(options, item, form):
+    chain = RunnableLambda(lambda _: [form(CHUNK)])
+    assert run_retriever(chain, {"q": "q"}, **options) == {"q": [item]}
+
+
+def test_metadata_id_where_the_document_has_none():
+    assert run_one([Document("t", metadata={"id": "m"})]) == ["m"]
+
+
+def test_plain_ids_and_texts():
+    chain = RunnableLambda(lambda query: [query, "x"])
+    assert run_retriever(chain, {"q": "a"}) == {"q": ["a", "x"]}
+    assert run_retriever(chain, {"q": "a"}, match_on="texts") == {"q": ["a", "x"]}
+
+
+def test_no_id_anywhere_names_id_key_and_the_metadata():
+    # https://github.com/langchain-ai/langchain/issues/26860
+    chunk = Document("Refunds take five days.", metadata={"source": "s"})
+    with pytest.raises(ValueError, match=r"no `id` and no metadata\['id'\] \(its metadata has 'source'.*id_key="):
+        run_one([chunk])
+    assert run_one([chunk], id_key="source") == ["s"]
+
+
+def test_a_wrong_id_key_is_loud():
+    # https://github.com/deepset-ai/haystack/pull/11951
+    found = {"q1": [CHUNK], "q2": [CHUNK], "q3": []}
+    with pytest.raises(ValueError, match=r"no metadata\['sorce'\] \(its metadata has 'source', 'id'") as raised:
+        run_retriever(Lookup(found=found), {query: query for query in found}, id_key="sorce")
+    assert "first 3 queries" in raised.value.__notes__[0]
+
+
+def test_a_wrong_id_key_is_found_in_the_first_batch():
+    calls = []
+    retriever = RunnableLambda(lambda query: calls.append(query) or [CHUNK])
+    with pytest.raises(ValueError, match="sorce"):
+        run_retriever(retriever, dict.fromkeys(range(1000), "q"), id_key="sorce")
+    assert len(calls) == 64
+
+
+def test_one_document_without_an_id_loses_its_query_alone():
+    run = run_retriever(Lookup(found={"q1": [CHUNK, Document("t")], "q2": [CHUNK]}), {"q1": "q1", "q2": "q2"})
+    assert run == {"q1": [], "q2": ["c1"]}
+    assert "id_key=" in str(run.errors["q1"])
+    evaluation = hr.evaluate({"q1": ["c1"], "q2": ["c1"]}, run)
+    assert evaluation.hit_rate(1) == 0.5
+    assert list(evaluation.errors) == ["q1"]
+
+
+def test_a_failed_query_is_a_named_miss():
+    run = run_retriever(Lookup(found={"q1": RuntimeError("down"), "q2": [CHUNK]}), {"q1": "q1", "q2": "q2"})
+    assert run == {"q1": [], "q2": ["c1"]}
+    assert str(run.errors["q1"]) == "down"
+    assert hr.evaluate({"q1": ["c1"], "q2": ["c1"]}, run).misses(1) == ("q1",)
+
+
+def test_on_error_raise_names_the_query():
+    with pytest.raises(RuntimeError, match="down") as raised:
+        run_retriever(Lookup(found={"text": RuntimeError("down")}), {"q1": "text"}, on_error="raise")
+    assert raised.value.__notes__ == ["while retrieving for query 'q1'"]
+
+
+def test_chunks_of_one_source():
+    # https://github.com/langchain-ai/langchain/issues/37046
+    chunks = [Document("t", metadata={"source": source}) for source in ("s1", "s1", "s2")]
+    run = run_retriever(Lookup(found={"q": chunks}), {"q": "q"}, id_key="source")
+    assert hr.evaluate({"q": ["s2"]}, run).hit_rate(2) == 0.0
+    assert hr.evaluate({"q": ["s2"]}, run, unique=True).hit_rate(2) == 1.0
+
+
+def test_more_queries_than_one_batch_keep_their_order():
+    run = run_retriever(RunnableLambda(lambda query: [query]), {number: f"d{number}" for number in range(150)})
+    assert list(run.items()) == [(number, [f"d{number}"]) for number in range(150)]
+
+
+def test_no_queries():
+    assert run_retriever(RunnableLambda(lambda query: [query]), {}) == {}
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_max_concurrency(limit):
+    running, most, lock = 0, 0, threading.Lock()
+
+    def retrieve(query):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        return [query]
+
+    run_retriever(RunnableLambda(retrieve), dict.fromkeys(range(12), "d"), max_concurrency=limit)
+    assert most <= limit
+
+
+def test_the_retrievers_own_batch_is_used():
+    class Batched(Lookup):
+        def batch(self, inputs, config=None, *, return_exceptions=False, **_):
+            assert config["max_concurrency"] == 2
+            assert return_exceptions
+            return [[Document("t", id=f"{query} of {len(inputs)}")] for query in inputs]
+
+    run = run_retriever(Batched(found={}), {"q1": "a", "q2": "b"}, max_concurrency=2)
+    assert run == {"q1": ["a of 2"], "q2": ["b of 2"]}
+
+
+def test_show_progress(capsys):
+    pytest.importorskip("tqdm")
+    run_retriever(RunnableLambda(lambda query: [query]), {"q1": "a", "q2": "b"}, show_progress=True)
+    assert "retrieving: 100%" in (bar := capsys.readouterr().err)
+    assert "2/2" in bar
+    run_retriever(RunnableLambda(lambda query: [query]), {"q1": "a"})
+    assert not capsys.readouterr().err
+
+
+def test_tqdm_is_imported_only_for_a_bar(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    retriever = RunnableLambda(lambda query: [query])
+    assert run_retriever(retriever, {"q1": "a"}) == {"q1": ["a"]}
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        run_retriever(retriever, {"q1": "a"}, show_progress=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"retriever": lambda query: [query]}, TypeError, r"must be a Runnable, got function.*as_retriever"),
+        ({"queries": ["a", "b"]}, TypeError, "queries must be a mapping of query id -> query, got list"),
+        ({"on_error": "ignore"}, ValueError, "'ignore'"),
+        ({"match_on": "auto"}, ValueError, "'auto'"),
+        ({"id_key": 5}, TypeError, "id_key.*5"),
+        ({"id_key": "source", "match_on": "texts"}, ValueError, "leave out id_key='source'"),
+    ],
+    ids=str,
+)
+def test_bad_arguments(arguments, error, words):
+    with pytest.raises(error, match=words):
+        run_retriever(**{"retriever": RunnableLambda(lambda query: [query]), "queries": {"q": "a"}} | arguments)
+
+
+@pytest.mark.parametrize("answer", ["an answer", {"context": [CHUNK], "answer": "five"}, None])
+def test_a_chain_that_returns_no_list(answer):
+    with pytest.raises(TypeError, match="must return a list of documents"):
+        run_retriever(RunnableLambda(lambda _: answer), {"q": "a"})
+
+
+def test_a_pair_of_documents_is_no_document():
+    with pytest.raises(TypeError, match="score must be a number"):
+        run_retriever(RunnableLambda(lambda _: [[CHUNK, CHUNK]]), {"q": "a"})
+
+
+def test_a_document_without_text():
+    with pytest.raises(TypeError, match="no text"):
+        run_retriever(RunnableLambda(lambda _: [{"id": "a"}]), {"q": "a"}, match_on="texts")
+
+
+def test_an_id_of_another_type_is_another_id():
+    # https://github.com/run-llama/llama_index/issues/10186
+    run = run_retriever(RunnableLambda(lambda _: [Document("t", metadata={"n": 1})]), {"q": "a"}, id_key="n")
+    with pytest.warns(UserWarning, match=r"'1' \(str\), the run has 1 \(int\)"):
+        assert hr.evaluate({"q": ["1"]}, run).hit_rate(1) == 0.0
+
+
+ABSENT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "langchain_core":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def test_absent_langchain_is_advice():
+    code = f"{ABSENT}\nimport hitrate_adapters.langchain"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "ImportError: langchain_core is not installed: pip install 'hitrate-adapters[langchain]'" in ended.stderr

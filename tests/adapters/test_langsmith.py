@@ -1,0 +1,690 @@
+"""LangSmith: an evaluator through `evaluate`, `aevaluate` and `Client.evaluate`, all of which send nothing here."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+import uuid
+import warnings
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from langsmith import Client, aevaluate, evaluate, traceable
+from langsmith.schemas import Example, Run
+
+import hitrate_adapters as hr
+from hitrate_adapters.langsmith import HitRateEvaluator
+
+BETA = ".*parameter is in beta"
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:{BETA}"),  # of upload_results=False
+    pytest.mark.filterwarnings("ignore:no relevant id was ever retrieved"),
+]
+
+INFO = {"version": "0", "instance_flags": {"zstd_compression_enabled": True}}
+CLIENT = Client(api_url="http://127.0.0.1:9", tracing_sampling_rate=0.0, info=INFO)
+OFFLINE = {"client": CLIENT, "upload_results": False}
+
+
+def example(relevant=("d2",), *, key="relevant", **inputs):
+    outputs = None if relevant is None else {key: relevant if isinstance(relevant, (dict, str)) else list(relevant)}
+    return Example(id=uuid.uuid4(), inputs=inputs or {"question": "?"}, outputs=outputs)
+
+
+def feedback(row):
+    return {result.key: result for result in row["evaluation_results"]["results"]}
+
+
+def score(target, hits, relevant=("d2",), **options):
+    """Evaluate one row and return its one result."""
+    (row,) = evaluate(target, data=[example(relevant, **options)], evaluators=[hits], **OFFLINE)
+    (result,) = feedback(row).values()
+    return result
+
+
+def retrieved(*documents):
+    return lambda inputs: {"documents": list(documents)}
+
+
+def drive(case):
+    """Run a case by evaluate or aevaluate, with documents in the outputs or in a retriever run."""
+    hits = HitRateEvaluator(
+        k=None, metrics=list(case.expect), match_on=case.match_on, match=case.match, unique=case.unique
+    )
+    ids = {query: uuid.uuid4() for query in case.relevant}
+    examples = [
+        Example(id=ids[query], inputs={"query": query}, outputs={"relevant": gold})
+        for query, gold in case.relevant.items()
+    ]
+
+    @traceable(run_type="retriever")
+    def retrieve(query):
+        if case.match_on == "texts":
+            return [{"page_content": text, "metadata": {}, "type": "Document"} for text in case.retrieved[query]]
+        return [{"id": item, "page_content": "any text", "metadata": {}} for item in case.retrieved[query]]
+
+    def target(inputs):
+        documents = retrieve(inputs["query"])
+        return {"answer": "?"} if len(case.name) % 2 else {"answer": "?", "documents": documents}
+
+    async def atarget(inputs):
+        return target(inputs)
+
+    async def collect():
+        return [row async for row in await aevaluate(atarget, data=examples, evaluators=[hits], **OFFLINE)]
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", BETA)
+        if len(case.name) % 3:
+            rows = list(evaluate(target, data=examples, evaluators=[hits], **OFFLINE))
+        else:
+            rows = asyncio.run(collect())
+    found = {row["example"].id: feedback(row) for row in rows}
+    return {key: {query: found[ids[query]][key].score for query in case.relevant} for key in case.expect}
+
+
+def build(**configuration):
+    return HitRateEvaluator(**configuration)
+
+
+# --- what a row shows
+
+
+def test_results_reach_pandas():
+    # https://github.com/langchain-ai/langsmith-docs/issues/478
+    pytest.importorskip("pandas")
+    hits = HitRateEvaluator(k=(1, 5), metrics=("hit_rate", "mrr"))
+    table = evaluate(retrieved("d1", "d2"), data=[example()], evaluators=[hits], **OFFLINE).to_pandas()
+    columns = {name: table[f"feedback.{name}"][0] for name in hits.feedback_keys}
+    assert columns == {"hit_rate@1": 0.0, "hit_rate@5": 1.0, "mrr@1": 0.0, "mrr@5": 0.5}
+
+
+def test_comments_say_why():
+    result = score(retrieved("d1", "d2"), HitRateEvaluator(k=5))
+    assert (result.key, result.score) == ("hit_rate@5", 1.0)
+    assert result.comment == "first relevant item at rank 2; 1 of 1 relevant in the top 5"
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ({}, ["hit_rate@5"]),
+        ({"name": "bm25"}, ["bm25"]),
+        ({"name": "bm25", "k": (1, 5)}, ["bm25_hit_rate@1", "bm25_hit_rate@5"]),
+        ({"k": None, "theta": 0.5}, ["hit_rate>=0.5"]),
+        ({"metrics": "mrr@10"}, ["mrr@10"]),
+    ],
+    ids=str,
+)
+def test_feedback_keys(options, keys):
+    hits = HitRateEvaluator(**options)
+    assert hits.feedback_keys == keys
+    (row,) = evaluate(retrieved("d2"), data=[example()], evaluators=[hits], **OFFLINE)
+    assert list(feedback(row)) == keys
+
+
+def test_client_evaluate():
+    (row,) = CLIENT.evaluate(
+        retrieved("d2"), data=[example()], evaluators=[HitRateEvaluator(k=1)], upload_results=False
+    )
+    assert feedback(row)["hit_rate@1"].score == 1.0
+
+
+def test_an_empty_list_is_a_miss():
+    result = score(retrieved(), HitRateEvaluator(k=5))
+    assert (result.score, result.comment, result.extra) == (0.0, "nothing was retrieved", None)
+
+
+@pytest.mark.parametrize(
+    "outputs", [{"answer": "five days"}, {"context": "a joined text"}, {"documents": None}, {}, "five days"], ids=str
+)
+@pytest.mark.parametrize("runner", ["evaluate", "aevaluate"])
+def test_absent_documents_are_an_error_row_that_names_documents_key(outputs, runner):
+    # https://github.com/langchain-ai/langsmith-sdk/issues/1440
+    hits = HitRateEvaluator(k=(1, 5))
+
+    async def target(inputs):  # noqa: ARG001
+        return outputs
+
+    async def collect():
+        return [row async for row in await aevaluate(target, data=[example()], evaluators=[hits], **OFFLINE)]
+
+    if runner == "evaluate":
+        (row,) = evaluate(lambda inputs: outputs, data=[example()], evaluators=[hits], **OFFLINE)
+    else:
+        (row,) = asyncio.run(collect())
+    assert list(feedback(row)) == ["hit_rate@1", "hit_rate@5"]
+    for result in feedback(row).values():
+        assert result.score is None
+        assert result.extra == {"error": True}
+        assert "documents_key=" in result.comment
+
+
+def test_a_wrong_documents_key_names_the_keys_that_are_there():
+    result = score(retrieved("d2"), HitRateEvaluator(documents_key="hits"))
+    assert result.extra == {"error": True}
+    assert "no list of retrieved documents by documents_key='hits': the outputs have 'documents'" in result.comment
+
+
+@pytest.mark.parametrize("key", ["hits", lambda outputs: outputs["hits"]], ids=["key", "function"])
+def test_documents_key(key):
+    assert score(lambda inputs: {"hits": ["d2"]}, HitRateEvaluator(documents_key=key)).score == 1.0
+
+
+def test_documents_that_are_no_list_are_an_error_row():
+    for documents in ("d2", {"d2"}):
+        result = score(lambda inputs: {"hits": documents}, HitRateEvaluator(documents_key="hits"))  # noqa: B023
+        assert result.extra == {"error": True}
+        assert "must be a list, best first" in result.comment
+
+
+def test_a_target_that_returns_a_list():
+    assert score(lambda inputs: ["d1", "d2"], HitRateEvaluator(k=2)).score == 1.0
+
+
+@pytest.mark.parametrize("relevant", [None, []], ids=str)
+def test_no_gold_is_not_scored(relevant):
+    result = score(retrieved("d2"), HitRateEvaluator(k=5), relevant)
+    assert (result.score, result.extra) == (None, None)
+    assert "the query has no relevant items" in result.comment
+
+
+def test_gold_under_another_name_is_not_scored_and_says_where_to_name_it():
+    result = score(retrieved("d2"), HitRateEvaluator(k=5), key="gold")
+    assert result.score is None
+    assert "the reference outputs have 'gold': reference_key=" in result.comment
+    assert score(retrieved("d2"), HitRateEvaluator(k=5, reference_key="gold"), key="gold").score == 1.0
+
+
+def test_one_id_as_a_string_is_an_error_row_and_a_function_reads_it():
+    result = score(retrieved("d2"), HitRateEvaluator(k=5), "d2")
+    assert result.extra == {"error": True}
+    assert "['d2']" in result.comment
+    assert (
+        score(retrieved("d2"), HitRateEvaluator(reference_key=lambda outputs: [outputs["relevant"]]), "d2").score == 1
+    )
+
+
+def test_graded_gold():
+    result = score(retrieved("d1", "d2"), HitRateEvaluator(k=2, metrics="ndcg"), {"d1": 1, "d2": 3, "d3": 0})
+    assert result.score == pytest.approx(0.7967075809905066)
+
+
+def test_gold_as_documents():
+    gold = [{"page_content": "t", "metadata": {"source": "s"}}]
+    hits = HitRateEvaluator(id_key="source")
+    assert score(retrieved({"page_content": "x", "metadata": {"source": "s"}}), hits, gold).score == 1.0
+
+
+# --- ids
+
+
+def test_no_ids_are_an_error_row_that_names_id_key():
+    # https://github.com/langchain-ai/langchain/issues/26860, https://github.com/langchain-ai/langchain-redis/issues/27
+    chunk = {"id": None, "page_content": "t", "metadata": {"source": "d2"}}
+    result = score(retrieved(chunk), HitRateEvaluator(k=5))
+    assert (result.score, result.extra) == (None, {"error": True})
+    assert "id_key=" in result.comment
+    assert score(retrieved(chunk), HitRateEvaluator(k=5, id_key="source")).score == 1.0
+
+
+def test_the_documents_own_id_wins():
+    # https://github.com/langchain-ai/langchain/issues/11592
+    chunk = {"id": "x", "page_content": "t", "metadata": {"id": "y"}}
+    assert score(retrieved(chunk), HitRateEvaluator(k=5), ["x"]).score == 1.0
+    assert score(retrieved(chunk), HitRateEvaluator(k=5), ["y"]).score == 0.0
+
+
+def test_absent_ids_never_match_each_other():
+    # https://github.com/deepset-ai/haystack/pull/11951
+    chunk = {"page_content": "t", "metadata": {}}
+    other = {"page_content": "unrelated", "metadata": {}}
+    for hits in (HitRateEvaluator(id_key="source"), HitRateEvaluator(id_key=lambda document: None)):
+        assert score(retrieved(chunk), hits, [other]).score is None
+    assert score(retrieved("d1"), HitRateEvaluator(), [None]).score is None
+
+
+def test_chunks_of_one_source_with_and_without_unique():
+    # https://github.com/langchain-ai/langchain/issues/37046
+    chunks = [{"page_content": "t", "metadata": {"source": source}} for source in ("s1", "s1", "d2")]
+    assert score(retrieved(*chunks), HitRateEvaluator(k=2, id_key="source")).score == 0.0
+    assert score(retrieved(*chunks), HitRateEvaluator(k=2, id_key="source", unique=True)).score == 1.0
+
+
+def test_a_matcher_compares_texts():
+    chunk = {"id": "x", "page_content": "Refunds take five days."}
+    gold = ["Refunds take five days. They go to the card that paid."]
+    assert score(retrieved(chunk), HitRateEvaluator(match=hr.contains), gold).score == 1.0
+    assert score(retrieved(chunk), HitRateEvaluator(match_on="texts"), gold).score == 0.0
+
+
+# --- what failed
+
+
+def test_a_target_that_fails_is_a_miss():
+    def target(inputs):  # noqa: ARG001
+        raise RuntimeError("no index")
+
+    result = score(target, HitRateEvaluator(k=5))
+    assert (result.score, result.extra) == (0.0, None)
+    assert result.comment == "nothing was retrieved; the target failed: RuntimeError('no index')"
+
+
+def test_a_retriever_that_fails_is_a_miss():
+    @traceable(run_type="retriever")
+    def search(query):  # noqa: ARG001
+        raise RuntimeError("no index")
+
+    def target(inputs):  # noqa: ARG001
+        try:
+            search("?")
+        except RuntimeError:
+            return {"answer": "sorry"}
+
+    result = score(target, HitRateEvaluator(k=5))
+    assert (result.score, result.extra) == (0.0, None)
+    assert result.comment == "nothing was retrieved; search failed: RuntimeError('no index')"
+
+
+def test_a_target_that_fails_after_its_retriever_is_scored_by_what_was_retrieved():
+    def target(inputs):  # noqa: ARG001
+        retrieve("d2")
+        raise RuntimeError("no model")
+
+    assert score(target, HitRateEvaluator(k=5)).score == 1.0
+
+
+# --- retriever runs inside the target
+
+
+@traceable(run_type="retriever")
+def retrieve(*documents):
+    return list(documents)
+
+
+@traceable(run_type="retriever", name="ensemble")
+def ensemble():
+    both = [*retrieve("d1", "d2", langsmith_extra={"name": "bm25"}), *retrieve("d3", langsmith_extra={"name": "dense"})]
+    return list(reversed(both))
+
+
+@traceable(run_type="tool")
+def tool():
+    return ensemble()
+
+
+def nested(inputs):  # noqa: ARG001
+    tool()
+    return {"answer": "five days"}
+
+
+def test_an_ensemble_is_one_retrieval():
+    scores = {k: score(nested, HitRateEvaluator(k=k)).score for k in (1, 2, 3)}
+    assert scores == {1: 0.0, 2: 1.0, 3: 1.0}
+
+
+def test_a_stage_of_an_ensemble_by_its_name():
+    assert score(nested, HitRateEvaluator(k=2, retriever_name="bm25")).score == 1.0
+    assert score(nested, HitRateEvaluator(k=2, retriever_name="dense")).score == 0.0
+    absent = score(nested, HitRateEvaluator(k=2, retriever_name="splade"))
+    assert absent.extra == {"error": True}
+    assert "'splade'" in absent.comment
+
+
+def test_retrievals():
+    def agent(inputs):  # noqa: ARG001
+        retrieve("d1", "d1")
+        retrieve("d2")
+        return {"answer": "five days"}
+
+    found = {which: score(agent, HitRateEvaluator(k=3, retrievals=which)).score for which in ("all", "first", "last")}
+    assert found == {"all": 1.0, "first": 0.0, "last": 1.0}
+    assert score(agent, HitRateEvaluator(k=2, retrievals="all")).score == 0.0
+
+
+def test_outputs_come_before_the_runs_inside():
+    def reranked(inputs):  # noqa: ARG001
+        return {"documents": retrieve("d1", "d2")[::-1]}
+
+    assert score(reranked, HitRateEvaluator(k=1)).score == 1.0
+    assert score(reranked, HitRateEvaluator(k=1, retriever_name="retrieve")).score == 0.0
+
+
+def loaded(outputs, children=None, **options):
+    """Return a run as the client loads it from the server."""
+    options = {"name": "target", "run_type": "chain", "error": None} | options
+    ids = {"id": uuid.uuid4(), "trace_id": uuid.uuid4(), "dotted_order": "1"}
+    return Run(inputs={}, outputs=outputs, child_runs=children, start_time=datetime.now(UTC), **ids, **options)
+
+
+CHUNK = {"id": "d2", "page_content": "t", "metadata": {"source": "s"}, "type": "Document"}
+DUMPED = {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "document", "Document"], "kwargs": CHUNK}
+
+
+@pytest.mark.parametrize("document", [CHUNK, DUMPED, [CHUNK, 0.5]], ids=["dict", "dumpd", "with score"])
+def test_loaded_runs(document):
+    retriever = loaded({"documents": [document]}, name="VectorStoreRetriever", run_type="retriever")
+    for run in (loaded({"documents": [document]}), loaded({"answer": "?"}, [loaded({}, [retriever])]), retriever):
+        (result,) = HitRateEvaluator(k=1).evaluate_run(run, example())["results"]
+        assert result.score == 1.0
+
+
+def test_a_loaded_run_without_its_children_says_load_nested():
+    # https://github.com/langchain-ai/langsmith-sdk/issues/2852
+    with pytest.raises(ValueError, match="documents_key=") as raised:
+        HitRateEvaluator(k=1).evaluate_run(loaded({"answer": "?"}), example())
+    assert "load_nested=True" in str(raised.value)
+
+
+# --- LangChain inside the target
+
+
+def test_langchain_retrievers_inside_the_target():
+    documents = pytest.importorskip("langchain_core.documents")
+    runnables = pytest.importorskip("langchain_core.runnables")
+    BaseRetriever = pytest.importorskip("langchain_core.retrievers").BaseRetriever  # noqa: N806
+
+    class Fixed(BaseRetriever):
+        found: list
+
+        def _get_relevant_documents(self, query, *, run_manager):  # noqa: ARG002
+            return [documents.Document("t", id=item, metadata={"source": item.upper()}) for item in self.found]
+
+    class Ensemble(BaseRetriever):
+        parts: list
+
+        def _get_relevant_documents(self, query, *, run_manager):
+            lists = [part.invoke(query, {"callbacks": run_manager.get_child()}) for part in self.parts]
+            return [document for each in lists for document in each][::-1]
+
+    ensemble = Ensemble(parts=[Fixed(found=["d2", "d1"]), Fixed(found=["d3"])])
+    chain = (
+        runnables.RunnableLambda(lambda inputs: inputs["question"]) | {"context": ensemble} | (lambda _: "five days")
+    )
+
+    def target(inputs):
+        return {"answer": chain.invoke(inputs)}
+
+    found = {k: score(target, HitRateEvaluator(k=k)).score for k in (2, 3)}
+    assert found == {2: 0.0, 3: 1.0}
+    assert score(target, HitRateEvaluator(k=3, id_key="source"), ["D2"]).score == 1.0
+    assert score(target, HitRateEvaluator(k=1, retriever_name="Fixed")).score == 1.0
+    assert score(lambda inputs: {"context": ensemble.invoke("?")}, HitRateEvaluator(k=3)).score == 1.0
+    chain_as_target = runnables.RunnableLambda(lambda inputs: inputs["question"]) | ensemble
+    assert score(chain_as_target, HitRateEvaluator(k=3)).score == 1.0
+
+
+# --- means
+
+
+def summary(target, hits, examples):
+    results = evaluate(target, data=examples, summary_evaluators=[hits.summary], **OFFLINE)
+    return {result.key: result for result in results._summary_results["results"]}
+
+
+def by_question(inputs):
+    if inputs["question"] == "fails":
+        raise RuntimeError("no index")
+    return {"documents": ["d1", "d2"]} if inputs["question"] == "found" else {"answer": "?"}
+
+
+def test_summary_leaves_out_what_cannot_be_scored():
+    examples = [
+        example(question="found"),
+        example(["z"], question="found"),
+        example(question="fails"),
+        example(["d1"], question="found"),
+        example([], question="found"),
+        example(question="no documents"),
+    ]
+    results = summary(by_question, HitRateEvaluator(k=(1, 2)), examples)
+    assert {key: result.score for key, result in results.items()} == {"hit_rate@1": 0.25, "hit_rate@2": 0.5}
+    assert results["hit_rate@2"].comment == (
+        "hit_rate@2 = 0.500 [0.150, 0.850] (n=4); 2 rows not scored, 1 of them in error"
+    )
+
+
+def test_summary_of_nothing_but_errors_says_so():
+    (result,) = summary(by_question, HitRateEvaluator(k=1), [example(question="no documents")]).values()
+    assert (result.key, result.score, result.extra) == ("hit_rate@1", None, {"error": True})
+    assert "documents_key=" in result.comment
+
+
+def test_summary_without_gold_says_so():
+    (result,) = summary(by_question, HitRateEvaluator(k=1), [example([], question="found")]).values()
+    assert result.score is None
+    assert "none has a relevant item" in result.comment
+
+
+def test_summary_in_aevaluate():
+    async def target(inputs):
+        return by_question(inputs)
+
+    hits = HitRateEvaluator(k=2)
+    examples = [example(question="found"), example(["z"], question="found")]
+
+    async def run():
+        results = await aevaluate(target, data=examples, summary_evaluators=[hits.summary], **OFFLINE)
+        rows = [row async for row in results]
+        return results._summary_results["results"], rows
+
+    (result,), rows = asyncio.run(run())
+    assert result.score == 0.5
+    assert hits.evaluation(rows).hit_rate(2) == 0.5
+
+
+def test_evaluation_of_concurrent_repetitions():
+    examples = [example([f"d{number}"], question=number) for number in range(6)]
+    counts, lock = dict.fromkeys(range(6), 0), threading.Lock()
+
+    def target(inputs):
+        number = inputs["question"]
+        with lock:
+            counts[number] += 1
+            is_first = counts[number] == 1
+        if number == 5:
+            raise RuntimeError("no index")
+        return {"documents": [f"d{number}"] if is_first else ["x"]}
+
+    hits = HitRateEvaluator(k=1)
+    rows = evaluate(target, data=examples, evaluators=[hits], max_concurrency=4, num_repetitions=3, **OFFLINE)
+    evaluation = hits.evaluation(rows)
+    assert len(evaluation) == 18
+    assert evaluation.hit_rate(1) == 5 / 18
+    assert {str(each.id) for each in examples} <= set(evaluation)
+    assert set(evaluation.errors) == {f"{examples[5].id}{more}" for more in ("", " #2", " #3")}
+    first_hits = {query_id.partition(" ")[0] for query_id in evaluation if evaluation[query_id].hit_ranks}
+    assert first_hits == {str(each.id) for each in examples[:5]}
+
+
+def test_evaluation_names_what_it_left_out():
+    examples = [example(question="found"), example([], question="found"), example(question="no documents")]
+    hits = HitRateEvaluator(k=2)
+    evaluation = hits.evaluation(evaluate(by_question, data=examples, **OFFLINE))
+    assert evaluation.hit_rate(2) == 1.0
+    assert set(evaluation.unscored) == {str(examples[1].id), str(examples[2].id)}
+    with pytest.raises(ValueError, match="documents_key="):
+        hits.evaluation(evaluate(by_question, data=examples[2:], **OFFLINE))
+
+
+# --- by itself
+
+
+def test_a_call_gives_what_log_feedback_takes():
+    hits = HitRateEvaluator(k=1)
+    outputs, reference = {"documents": ["d2"]}, {"relevant": ["d2"]}
+    expected = [
+        {"key": "hit_rate@1", "score": 1.0, "comment": "first relevant item at rank 1; 1 of 1 relevant in the top 1"}
+    ]
+    assert hits({"question": "?"}, outputs, reference) == expected
+    assert hits(outputs=outputs, reference_outputs=reference) == expected
+    assert hits(outputs=["d2"], reference_outputs=reference) == expected
+    with pytest.raises(ValueError, match="documents_key="):
+        hits(outputs={"answer": "?"}, reference_outputs=reference)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "error", "word"),
+    [
+        ({"retrievals": "any"}, ValueError, "'any'"),
+        ({"match_on": "text"}, ValueError, "'text'"),
+        ({"metrics": "hits"}, ValueError, "hits"),
+        ({"id_key": 5}, TypeError, "id_key"),
+        ({"id_key": "source", "match": hr.contains}, ValueError, "id_key='source'"),
+        ({"K": 5}, TypeError, "K"),
+    ],
+    ids=str,
+)
+def test_bad_configuration(configuration, error, word):
+    with pytest.raises(error, match=word):
+        HitRateEvaluator(**configuration)
+
+
+PYTEST_FILE = """
+import pytest
+from langsmith import testing as t
+from hitrate_adapters.langsmith import HitRateEvaluator
+
+hits = HitRateEvaluator(k=(1, 5))
+
+@pytest.mark.langsmith
+def test_retriever():
+    t.log_inputs({"question": "?"})
+    outputs, reference = {"documents": ["d1", "d2"]}, {"relevant": ["d2"]}
+    t.log_outputs(outputs)
+    t.log_reference_outputs(reference)
+    scores = hits(outputs=outputs, reference_outputs=reference)
+    for feedback in scores:
+        t.log_feedback(**feedback)
+    assert scores[1]["score"] == 1.0
+"""
+
+
+def python(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, env=os.environ | environment
+    )
+
+
+def test_langsmiths_pytest_plugin(tmp_path):
+    (tmp_path / "test_it.py").write_text(PYTEST_FILE, encoding="utf-8")
+    ended = python("-m", "pytest", "-q", "--rootdir", str(tmp_path), str(tmp_path), LANGSMITH_TEST_TRACKING="false")
+    assert "1 passed" in ended.stdout, ended.stdout
+
+
+ABSENT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+EVALUATE = """
+import asyncio, json, os, sys, uuid
+from langsmith import Client, aevaluate, evaluate
+from langsmith.schemas import Example
+from hitrate_adapters.langsmith import HitRateEvaluator
+
+try:
+    from langchain_core.retrievers import BaseRetriever
+except ModuleNotFoundError:
+    def target(inputs):
+        return {"documents": [{"page_content": "SECRET text", "metadata": {"source": "d2"}}]}
+else:
+    from langchain_core.documents import Document
+
+    class Fixed(BaseRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            return [Document("SECRET text", metadata={"source": "d2"})]
+
+    def target(inputs):
+        Fixed().invoke(inputs["question"])
+        return {"answer": "?"}
+
+client = Client(**json.loads(os.environ["CLIENT"]))
+hits = HitRateEvaluator(k=1, id_key="source")
+data = [Example(id=uuid.uuid4(), inputs={"question": "?"}, outputs={"relevant": ["d2"]})]
+options = {
+    "data": data, "evaluators": [hits], "summary_evaluators": [hits.summary], "client": client, "upload_results": False
+}
+
+async def run():
+    async def atarget(inputs):
+        return target(inputs)
+
+    return [row async for row in await aevaluate(atarget, **options)]
+
+rows = [*evaluate(target, **options), *asyncio.run(run())]
+scores = [result.score for row in rows for result in row["evaluation_results"]["results"]]
+print(scores, "langchain_core" in sys.modules)
+"""  # noqa: E501
+
+RECIPE = {"api_key": "not-a-key", "tracing_sampling_rate": 0.0, "info": INFO}
+
+
+def test_without_langchain_core():
+    client = json.dumps(RECIPE | {"api_url": "http://127.0.0.1:9"})
+    ended = python("-c", ABSENT.replace("ABSENT", "'langchain_core'", 1) + EVALUATE, CLIENT=client)
+    assert ended.stdout.splitlines()[-1] == "[1.0, 1.0] False", ended.stderr
+
+
+def test_absent_langsmith_is_advice():
+    ended = python("-c", ABSENT.replace("ABSENT", "'langsmith'", 1) + "import hitrate_adapters.langsmith")
+    assert "ImportError: langsmith is not installed: pip install 'hitrate-adapters[langsmith]'" in ended.stderr
+
+
+# --- nothing is sent
+
+
+@pytest.fixture
+def sink():
+    """Stand where the LangSmith server would, and keep every request."""
+    requests = []
+
+    class Sink(BaseHTTPRequestHandler):
+        def answer(self):
+            length = int(self.headers.get("Content-Length") or 0)
+            requests.append((self.command, self.path, self.rfile.read(length)))
+            self.send_response(202)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_GET = do_POST = do_PATCH = do_PUT = answer  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Sink)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", requests
+    server.shutdown()
+    server.server_close()
+
+
+def evaluate_against(url, client):
+    """Evaluate in a process of its own, to its exit, with tracing on and every default pointing at the sink."""
+    environment = {"LANGSMITH_ENDPOINT": url, "LANGSMITH_API_KEY": "not-a-key", "LANGSMITH_TRACING": "true"}
+    ended = python("-c", EVALUATE, CLIENT=json.dumps(client | {"api_url": url}), **environment)
+    assert "[1.0, 1.0]" in ended.stdout, ended.stderr
+
+
+def test_the_recipe_sends_nothing(sink):
+    url, requests = sink
+    evaluate_against(url, RECIPE)
+    assert requests == []
+
+
+def test_without_the_recipe_texts_are_sent(sink):
+    pytest.importorskip("langchain_core")
+    url, requests = sink
+    evaluate_against(url, {"info": {"version": "0"}})
+    posted = [body for method, _, body in requests if method == "POST"]
+    assert any(b"SECRET text" in body for body in posted)
