@@ -31,7 +31,7 @@ _BATCH = 64  # queries in one call of `batch`: the step of the progress bar
 
 def run_retriever(  # noqa: PLR0913 - options, by name only
     retriever: Runnable[Any, Any],
-    queries: Mapping[Hashable, Any],
+    queries: Mapping[Any, Any],
     *,
     id_key: IdKey = None,
     match_on: str = "ids",
@@ -81,7 +81,7 @@ def run_retriever(  # noqa: PLR0913 - options, by name only
                         raise
                     run[query_id] = []
                     run.errors[query_id] = error
-                    if error is not answer:
+                    if error is not answer and unreadable is None:
                         unreadable = error
             if unreadable and not any(run.values()):  # a wrong id_key, which must not pass for a bad retriever
                 unreadable.add_note(f"and of no other of the first {len(run)} queries was a document of use")

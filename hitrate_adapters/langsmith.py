@@ -182,7 +182,7 @@ class HitRateEvaluator(RunEvaluator):
 
     def _evaluate(self, pairs: Iterable[tuple[Run, Example]]) -> tuple[Evaluation, list[Exception]]:
         """Return the evaluation, and what was raised by rows that cannot be read, which it leaves unscored."""
-        qrels: dict[Hashable, Items] = {}
+        qrels: dict[str, Items] = {}
         retrieved, unread, seen = RetrievalRun(), [], Counter[str]()
         for run, example in pairs:
             query_id = str(example.id)

@@ -624,7 +624,7 @@ async def run():
 rows = [*evaluate(target, **options), *asyncio.run(run())]
 scores = [result.score for row in rows for result in row["evaluation_results"]["results"]]
 print(scores, "langchain_core" in sys.modules)
-"""  # noqa: E501
+"""
 
 RECIPE = {"api_key": "not-a-key", "tracing_sampling_rate": 0.0, "info": INFO}
 
