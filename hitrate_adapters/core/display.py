@@ -61,5 +61,6 @@ def _notes(evaluation: Evaluation) -> list[str]:
 
 
 def _some(ids: Iterable[Hashable]) -> str:
-    first = [str(query_id) for query_id in islice(ids, 6)]
+    names = [" ".join(str(query_id).split()) for query_id in islice(ids, 6)]
+    first = [name if len(name) <= 60 else name[:57] + "..." for name in names]
     return ", ".join(first[:5]) + (", ..." if len(first) > 5 else "")

@@ -163,8 +163,10 @@ class Evaluation:
             raise ValueError(
                 f"{len(both)} queries are in both evaluations, such as {next(iter(both))!r}: each query counts once"
             )
+        shared: dict[QueryRecord, QueryRecord] = {}  # as in one judge, so that the merged sums round as one run's do
+        both_records = {**self.records, **other.records}
         return Evaluation(
-            records={**self.records, **other.records},
+            records={query_id: shared.setdefault(record, record) for query_id, record in both_records.items()},
             unscored=self.unscored + other.unscored,
             missing=self.missing + other.missing,
             errors={**self.errors, **other.errors},

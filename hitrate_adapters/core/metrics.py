@@ -71,7 +71,7 @@ def ndcg(record: QueryRecord, k: int | None) -> float:
         if k is not None and position > k:
             break
         gained.append(gain / log2(position + 1))
-    return fsum(gained) / _ideal_gain(record.ideal[:k])
+    return min(1.0, fsum(gained) / _ideal_gain(record.ideal[:k]))  # grades an ulp apart can round to more
 
 
 METRICS: dict[str, Callable[[QueryRecord, int | None], float]] = {
@@ -203,7 +203,7 @@ def metrics_at(
     return tuple(found)
 
 
-_SPEC = r"([a-z_]+)(?:@(-?\d+))?(?:>=([-+.\deE]+))?"
+_SPEC = r"([a-z_]+)(?:@(-?\d+))?(?:>=(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?"
 
 
 def _cutoff(k: object) -> int | None:
