@@ -1,0 +1,6 @@
+"""Hypothesis on a machine that may be busy."""
+
+from hypothesis import settings
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
