@@ -423,7 +423,7 @@ def test_a_context_that_is_no_text():
 
 
 def test_a_misspelt_column_is_shown():
-    with pytest.raises(ValueError, match="retrieved_contexts; it has retrieved_ids, reference_context_ids$"):
+    with pytest.raises(ValueError, match=r"retrieved_contexts; it has retrieved_ids, reference_context_ids$"):
         HitRateAtK(1).score(retrieved_ids=["a"], reference_context_ids=["a"])
 
 
