@@ -1,10 +1,14 @@
 """The core's own way through the conformance table."""
 
+import warnings
+
 from hitrate_adapters import Metric, evaluate
 
 
 def drive(case):
-    evaluation = evaluate(case.relevant, case.retrieved, match=case.match, unique=case.unique)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no relevant id was ever retrieved")  # the case wants that
+        evaluation = evaluate(case.relevant, case.retrieved, match=case.match, unique=case.unique)
     return {
         spec: {query: Metric.parse(spec)(evaluation[query]) if query in evaluation else None for query in case.relevant}
         for spec in case.expect
