@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from math import fsum
+from math import fsum, isnan
 from operator import mul
 
 from . import display
@@ -53,6 +53,12 @@ class Score(float):
         return f"{self.metric} = {float(self):.3f}{within} (n={self.n})"
 
     __str__ = float.__repr__
+
+
+def mean(scores: Iterable[float | None]) -> float | None:
+    """Return the mean of the scores that are neither None nor NaN, exactly summed; None where there is none."""
+    known = [score for score in scores if score is not None and not isnan(score)]
+    return fsum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
