@@ -146,7 +146,7 @@ class HitRateEvaluator(RunEvaluator):
                     EvaluationResult(key=key, comment=str(error), extra={"error": True}) for key in self._metrics
                 ]
             }
-        left_out = f"; {len(evaluation.unscored)} rows not scored, {len(unread)} of them in error"
+        left_out = f"; not scored: {len(evaluation.unscored)} ({len(unread)} in error)"
         scores = {key: evaluation.score(metric) for key, metric in self._metrics.items()}
         return {
             "results": [
