@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from .core.matching import check_number
 
@@ -55,7 +56,8 @@ class ItemOf:
     def __call__(self, retrieved: object) -> Hashable:
         """Return the id or the text of a retrieved document, which may come in a (document, score) pair.
 
-        Raises ValueError, which names `id_key`, for a document without the wanted id, TypeError for one without text.
+        Raises ValueError, which names `id_key`, for a document without the wanted id, TypeError for one without text
+        and for what is no document.
         """
         document = _document(retrieved)
         if self.match_on == "texts":
@@ -99,8 +101,14 @@ def _document(given: Any) -> Any:
     if isinstance(given, (tuple, list)) and len(given) == 2 and _is_document(given[0]):
         given, score = given
         check_number("a document's score", score)
+    if given is None or isinstance(given, (str, int, UUID)):
+        return Document(given, {}, given)
+    if not _is_document(given):
+        raise TypeError(
+            f"{given!r:.80} ({type(given).__name__}) is no document, id or text: a document has page_content and metadata"
+        )
     if not isinstance(given, Mapping):
-        return given if _is_document(given) else Document(given, {}, given)
+        return given
     if "lc" in given and isinstance(given.get("kwargs"), Mapping):  # as langchain_core.load.dumpd writes it
         given = given["kwargs"]
     metadata = given.get("metadata", given)  # a dict without metadata is all metadata

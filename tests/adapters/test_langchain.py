@@ -222,9 +222,19 @@ def test_a_chain_that_returns_no_list(answer):
         run_retriever(RunnableLambda(lambda _: answer), {"q": "a"})
 
 
-def test_a_pair_of_documents_is_no_document():
-    with pytest.raises(TypeError, match="score must be a number"):
-        run_retriever(RunnableLambda(lambda _: [[CHUNK, CHUNK]]), {"q": "a"})
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ([CHUNK, CHUNK], "score must be a number"),
+        (("c1", 0.5), "no document, id or text"),
+        (object(), "no document, id or text"),
+        (None, "id_key="),
+    ],
+    ids=["two documents", "id with score", "object", "None"],
+)
+def test_what_is_no_document(item, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        run_retriever(RunnableLambda(lambda _: [item]), {"q": "a"})
 
 
 def test_a_document_without_text():

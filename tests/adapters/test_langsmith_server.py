@@ -101,7 +101,7 @@ def server():
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.url, server.requests, server.answers = f"http://127.0.0.1:{server.server_port}", [], {}
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield server
     server.shutdown()
     server.server_close()
