@@ -105,7 +105,7 @@ def _document(given: Any) -> Any:
         return Document(given, {}, given)
     if not _is_document(given):
         raise TypeError(
-            f"{given!r:.80} ({type(given).__name__}) is no document, id or text: a document has page_content and metadata"
+            f"{given!r:.80} ({type(given).__name__}) is no document, id or text: documents have page_content, metadata"
         )
     if not isinstance(given, Mapping):
         return given

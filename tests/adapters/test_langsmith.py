@@ -269,6 +269,7 @@ def test_a_target_that_fails_is_a_miss():
     result = score(target, HitRateEvaluator(k=5))
     assert (result.score, result.extra) == (0.0, None)
     assert result.comment == "nothing was retrieved; the target failed: RuntimeError('no index')"
+    assert score(target, HitRateEvaluator(documents_key=lambda outputs: outputs["hits"])).score == 0.0
 
 
 def test_a_retriever_that_fails_is_a_miss():
@@ -322,6 +323,7 @@ def nested(inputs):  # noqa: ARG001
 def test_an_ensemble_is_one_retrieval():
     scores = {k: score(nested, HitRateEvaluator(k=k)).score for k in (1, 2, 3)}
     assert scores == {1: 0.0, 2: 1.0, 3: 1.0}
+    assert score(nested, HitRateEvaluator(k=None, metrics="precision")).score == 1 / 3
 
 
 def test_a_stage_of_an_ensemble_by_its_name():
@@ -338,9 +340,19 @@ def test_retrievals():
         retrieve("d2")
         return {"answer": "five days"}
 
-    found = {which: score(agent, HitRateEvaluator(k=3, retrievals=which)).score for which in ("all", "first", "last")}
-    assert found == {"all": 1.0, "first": 0.0, "last": 1.0}
-    assert score(agent, HitRateEvaluator(k=2, retrievals="all")).score == 0.0
+    found = {
+        (which, k): score(agent, HitRateEvaluator(k=k, retrievals=which)).score
+        for which in ("all", "first", "last")
+        for k in (1, 3)
+    }
+    assert found == {
+        ("all", 1): 0.0,
+        ("all", 3): 1.0,
+        ("first", 1): 0.0,
+        ("first", 3): 0.0,
+        ("last", 1): 1.0,
+        ("last", 3): 1.0,
+    }
 
 
 def test_outputs_come_before_the_runs_inside():
@@ -453,6 +465,15 @@ def test_summary_without_gold_says_so():
     (result,) = summary(by_question, HitRateEvaluator(k=1), [example([], question="found")]).values()
     assert result.score is None
     assert "none has a relevant item" in result.comment
+
+
+def test_summary_follows_the_rules_of_the_rows():
+    refunds = {"page_content": "Refunds take five days."}
+    gold = ["Refunds take five days. They go to the card that paid."]
+    target = retrieved({"page_content": "Shipping is free."}, {"page_content": "Shipping is free."}, refunds)
+    hits = HitRateEvaluator(k=2, match=hr.contains, unique=True)
+    assert summary(target, hits, [example(gold)])["hit_rate@2"].score == 1.0
+    assert hits.evaluation(evaluate(target, data=[example(gold)], **OFFLINE)).hit_rate(2) == 1.0
 
 
 def test_summary_in_aevaluate():
