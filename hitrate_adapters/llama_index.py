@@ -720,10 +720,10 @@ def _strings(items: Any) -> Any:
     for item in items:
         if item is not None and not _is_id(item):
             raise ValueError(f"an id is a str or an int, found {item!r:.60} ({type(item).__name__})")
+    strings = [item if item is None else str(item) for item in items]
     if isinstance(items, Mapping):
-        return {str(item): grade for item, grade in items.items()}
-    strings = (item if item is None else str(item) for item in items)
-    return set(strings) if isinstance(items, (set, frozenset)) else list(strings)
+        return dict(zip(strings, items.values(), strict=True))
+    return set(strings) if isinstance(items, (set, frozenset)) else strings
 
 
 def _is_id(item: object) -> bool:

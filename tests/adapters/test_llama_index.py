@@ -250,6 +250,8 @@ def test_nothing_expected_is_not_scored(nothing):
         ({"expected_ids": [None], "retrieved_ids": [None]}, ValueError, "None"),
         ({"expected_ids": [float("nan")], "retrieved_ids": ["a"]}, ValueError, "nan"),
         ({"expected_ids": [["a"]], "retrieved_ids": ["a"]}, ValueError, "list"),
+        ({"expected_ids": [True], "retrieved_ids": ["True"]}, ValueError, "True"),
+        ({"expected_ids": {None: 1}, "retrieved_ids": ["None"]}, ValueError, "None"),
         ({"expected_ids": {"a": float("inf")}, "retrieved_ids": ["a"]}, ValueError, "finite"),
     ],
     ids=str,
