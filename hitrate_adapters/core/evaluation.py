@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import chain
 from math import fsum, isnan
 from operator import mul
+from typing import Any
 
 from . import display
 from .intervals import wilson
@@ -18,10 +19,10 @@ from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Matcher, QueryRecord
 from .retrieval import Run
 
-Qrels = Mapping[Hashable, Items]
+Qrels = Mapping[Any, Items]
 """Query id -> relevant items, or item -> grade."""
 
-RunLike = Mapping[Hashable, Items]
+RunLike = Mapping[Any, Items]
 """Query id -> retrieved items, best first, or item -> score."""
 
 

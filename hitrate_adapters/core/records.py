@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import chain, compress, repeat
 from math import isfinite
 from operator import ne
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .matching import check_number
 
 Matcher = Callable[..., bool]
 """A callable `(retrieved, relevant) -> bool`."""
 
-Items = Iterable[Hashable] | Mapping[Hashable, float]
+Items = Iterable[Hashable] | Mapping[Any, float]
 """Relevant items, or item -> grade; retrieved items, best first, or item -> score."""
 
 
@@ -102,7 +102,7 @@ class Judge:
             _explain(error, query_id)
             raise
 
-    def judge_all(self, qrels: Mapping[Hashable, Items], run: Mapping[Hashable, Items]) -> dict[Hashable, QueryRecord]:
+    def judge_all(self, qrels: Mapping[Any, Items], run: Mapping[Any, Items]) -> dict[Hashable, QueryRecord]:
         """Return query id -> record for every query of the qrels; a query that the run lacks retrieved nothing."""
         golds, rankings = list(qrels.values()), list(map(run.get, qrels, repeat([])))
         if (

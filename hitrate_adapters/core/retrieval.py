@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
 
 
 class Run(dict[Hashable, list[Hashable]]):
@@ -23,7 +24,7 @@ class Run(dict[Hashable, list[Hashable]]):
 
 def run_retriever(
     retriever: Callable[..., Iterable[Hashable]],
-    queries: Mapping[Hashable, object],
+    queries: Mapping[Any, object],
     k: int | None = None,
     *,
     on_error: str = "record",
