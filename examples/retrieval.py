@@ -45,19 +45,43 @@ class Data:
 
 
 def load(folder: str | Path) -> Data:
-    """Read `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl` from a folder; ids become strings."""
+    """Read `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl` from a folder; ids become strings.
 
-    def rows(name: str) -> list[dict[str, Any]]:
-        lines = Path(folder, name).read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines if line.strip()]
-
-    queries = rows("queries.jsonl")
+    Raises OSError for a file that cannot be read, ValueError for a row that is not what it must be; both name the file.
+    """
+    corpus = _rows(Path(folder, "corpus.jsonl"), "_id", "text", str)
+    queries = _rows(Path(folder, "queries.jsonl"), "_id", "text", str)
+    qrels = _rows(Path(folder, "qrels.jsonl"), "query_id", "relevant", dict)
+    if corpus.keys().isdisjoint(passage for row in qrels.values() for passage in row["relevant"]):
+        raise ValueError(
+            f"no relevant id of {folder}/qrels.jsonl is the _id of a passage, such as {next(iter(corpus))!r}"
+        )
     return Data(
-        corpus={str(row["_id"]): row["text"] for row in rows("corpus.jsonl")},
-        queries={str(row["_id"]): row["text"] for row in queries},
-        qrels={str(row["query_id"]): row["relevant"] for row in rows("qrels.jsonl")},
-        references={str(row["_id"]): row["reference"] for row in queries if row.get("reference")},
+        corpus={key: row["text"] for key, row in corpus.items()},
+        queries={key: row["text"] for key, row in queries.items()},
+        qrels={key: row["relevant"] for key, row in qrels.items()},
+        references={key: row["reference"] for key, row in queries.items() if row.get("reference")},
     )
+
+
+def _rows(path: Path, key: str, field: str, kind: type) -> dict[str, dict[str, Any]]:
+    """Return the rows of a JSON lines file by id, each with a field of that kind."""
+    rows: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number} is not JSON: {error}") from error
+        if not isinstance(row, dict) or row.get(key) is None or not isinstance(row.get(field), kind):
+            raise ValueError(f"{path}, line {number} must have {key!r} and {field!r} ({kind.__name__}): {row!r:.80}")
+        if str(row[key]) in rows:
+            raise ValueError(f"{path}, line {number}: the {key} {row[key]!r} stands twice in the file")
+        rows[str(row[key])] = row
+    if not rows:
+        raise ValueError(f"{path} is empty")
+    return rows
 
 
 def bm25(corpus: Mapping[str, str]) -> Retriever:
@@ -67,7 +91,10 @@ def bm25(corpus: Mapping[str, str]) -> Retriever:
     def words(texts: Sequence[str]) -> list[list[str]]:
         return list(bm25s.tokenize(list(texts), "en", stemmer=stemmer, return_ids=False, show_progress=False))
 
-    index.index(words(list(corpus.values())), show_progress=False)
+    passages = words(list(corpus.values()))
+    if not any(passages):
+        raise ValueError("no passage has a word that could be searched for")
+    index.index(passages, show_progress=False)
     return lambda queries, k: [_best(ids, index.get_scores(query), k) if query else [] for query in words(queries)]
 
 
