@@ -10,6 +10,7 @@ import warnings
 import pytest
 
 from hitrate_adapters import METRICS, Evaluation, Metric, QueryRecord, Run, Score, evaluate, judge, overlap, same_text
+from hitrate_adapters.core.evaluation import mean
 
 QRELS = {"q1": {"d2", "d7"}, "q2": {"d1", "d11"}}
 RUN = {"q1": ["d1", "d2", "d3", "d4", "d5"], "q2": ["d6", "d7", "d8", "d9", "d10"]}
@@ -83,6 +84,14 @@ def test_matching_and_unique_and_relevance_level_are_those_of_the_judge():
     evaluation = evaluate(qrels, run, match=same_text, unique=True, relevance_level=2)
     assert evaluation["q"] == judge(qrels["q"], run["q"], match=same_text, unique=True, relevance_level=2)
     assert evaluation["q"].hit_ranks == (2,)
+
+
+@pytest.mark.parametrize(
+    ("scores", "right"),
+    [([1.0, 0.0], 0.5), ([None, 1.0, math.nan, 0.5], 0.75), ([0.1] * 10, 0.1), ([None, math.nan], None), ([], None)],
+)
+def test_a_mean_leaves_out_what_was_not_scored(scores, right):
+    assert mean(scores) == right
 
 
 # A score
@@ -274,16 +283,16 @@ def test_nothing_that_can_be_scored_is_refused(qrels):
     ("relevant", "retrieved", "error", "words"),
     [
         ("abc", ["a"], TypeError, "relevant items are the string 'abc': pass a list"),
-        (["a"], "abc", TypeError, "retrieved items are the string 'abc': pass a list"),
+        ({"a"}, "abc", TypeError, "retrieved items are the string 'abc': pass a list"),
         (["a", None], ["a"], ValueError, "the relevant items hold None or NaN"),
         (["a", math.nan], ["a"], ValueError, "the relevant items hold None or NaN"),
         ({"a": math.nan}, ["a"], ValueError, "the grade of 'a' must be a number, got NaN"),
         ({"a": math.inf}, ["a"], ValueError, "the grade of 'a' must be finite, got inf"),
         ({"a": "1"}, ["a"], TypeError, "the grade of 'a' must be a number, got '1'"),
-        (["a"], {"a": math.nan}, ValueError, "the score of 'a' must be a number, got NaN"),
-        (["a"], {"a"}, TypeError, "set, which has no order"),
-        (["a"], None, TypeError, r"got None: pass \[\] where nothing was retrieved"),
-        (["a"], [["a"]], TypeError, "unhashable type: 'list': give the id or the text"),
+        ({"a"}, {"a": math.nan}, ValueError, "the score of 'a' must be a number, got NaN"),
+        ({"a"}, {"a"}, TypeError, "set, which has no order"),
+        ({"a"}, None, TypeError, r"got None: pass \[\] where nothing was retrieved"),
+        ({"a"}, [["a"]], TypeError, "unhashable type: 'list': give the id or the text"),
         ([["a"]], ["a"], TypeError, "unhashable type: 'list'"),
         (None, ["a"], TypeError, "must be a collection of ids or texts"),
     ],

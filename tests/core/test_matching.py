@@ -14,6 +14,7 @@ SAME = [
     ("\uff21\uff11", "a1"),
     ("\ufb01ne", "FINE"),
     ("STRASSE", "straße"),
+    ("\u210cans", "hans"),
     ("a\u00a0b", "a b"),
     ("e\u0301tude", "étude"),
     ("ΣΊΣΥΦΟΣ", "σίσυφος"),
