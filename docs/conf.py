@@ -12,7 +12,7 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-nitpicky = False
+default_role = "code"
 
 html_theme = "furo"
 html_title = f"hitrate_adapters {version}"
