@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._extras import extra
 from .core.evaluation import Evaluation, Score, evaluate
-from .core.metrics import Cutoffs, Metric, metrics_at
-from .core.records import Judge, Matcher
+from .core.metrics import Cutoffs, Metric, column_name, metrics_at
+from .core.records import Judge, Matcher, string_id
 
 with extra("ragas", "ragas", cures={"langchain_community": "pip install 'langchain-community<0.4.2'"}):
     from ragas.dataset_schema import SingleTurnSample
@@ -64,7 +63,7 @@ class _AtK(SingleTurnMetric, SimpleBaseMetric):
         self.metric = Metric(self._metric, k, theta)
         self.judge = Judge(match=match, unique=unique)
         self.match_on = "texts" if match is not None and match_on == "auto" else match_on
-        self.name = name or _column_name(self.metric, match_on, match, unique)
+        self.name = name or column_name(self.metric, match_on, match, unique=unique)
         pairs = {kind: set(columns) for kind, columns in _COLUMNS.items()}
         optional = {f"{column}:optional" for column in set.union(*pairs.values())}
         self._required_columns = {MetricType.SINGLE_TURN: pairs.get(self.match_on, optional)}
@@ -355,14 +354,13 @@ def _listed(column: str, value: Any, kind: str) -> list[str | None]:
 
 
 def _item(column: str, item: object, kind: str) -> str | None:
-    if isinstance(item, str):
-        return item
-    if kind == "ids" and isinstance(item, Integral) and not isinstance(item, bool):
-        return str(item)
     if item is None and column.startswith("retrieved"):  # a slot that never hits
         return None
-    wanted = "an id is a str or an int" if kind == "ids" else "a context is a str"
-    raise ValueError(f"{column} holds {item!r:.60} ({type(item).__name__}): {wanted}")
+    found = string_id(item) if kind == "ids" or isinstance(item, str) else None
+    if found is None:
+        wanted = "an id is a str or an int" if kind == "ids" else "a context is a str"
+        raise ValueError(f"{column} holds {item!r:.60} ({type(item).__name__}): {wanted}")
+    return found
 
 
 def _rows(dataset: Any, query_id: str | None) -> dict[Hashable, dict[str, Any]]:
@@ -378,14 +376,6 @@ def _rows(dataset: Any, query_id: str | None) -> dict[Hashable, dict[str, Any]]:
             raise ValueError(f"row {number} has the {query_id} {key!r}: every row needs one of its own")
         rows[key] = dict(row)
     return rows
-
-
-def _column_name(metric: Metric, match_on: str, match: Matcher | None, unique: bool) -> str:
-    """Return the metric's name, with whatever else tells it from the same metric made by other rules."""
-    options = [match_on] if match_on != "auto" else []
-    options += [getattr(match, "__name__", repr(match))] if match is not None else []
-    options += ["unique"] if unique else []
-    return f"{metric}[{', '.join(options)}]" if options else str(metric)
 
 
 def _interval(mean: Score) -> str:

@@ -15,7 +15,7 @@ from math import fsum, log2
 from operator import index
 
 from .matching import check_number
-from .records import QueryRecord
+from .records import Matcher, QueryRecord
 
 
 def hit_rate(record: QueryRecord, k: int | None, theta: float | None = None) -> float:
@@ -201,6 +201,18 @@ def metrics_at(
         own_cutoffs = cutoffs if metric.k is None else [metric.k]
         found.update((Metric(metric.name, cutoff, own_theta), None) for cutoff in own_cutoffs)  # type: ignore[arg-type]
     return tuple(found)
+
+
+def column_name(metric: Metric, match_on: str = "auto", match: Matcher | None = None, *, unique: bool = False) -> str:
+    """Return the metric's name, with whatever rules tell it from the same metric made by the usual ones.
+
+    >>> column_name(Metric("hit_rate", 5), "ids", unique=True)
+    'hit_rate@5[ids, unique]'
+    """
+    options = [match_on] if match_on != "auto" else []
+    options += [getattr(match, "__name__", repr(match))] if match is not None else []
+    options += ["unique"] if unique else []
+    return f"{metric}[{', '.join(options)}]" if options else str(metric)
 
 
 _SPEC = r"([a-z_]+)(?:@(-?\d+))?(?:>=(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import chain, compress, repeat
 from math import isfinite
+from numbers import Integral
 from operator import ne
 from typing import Any, NamedTuple
 
@@ -175,6 +176,16 @@ def judge(
     (2,)
     """
     return Judge(match=match, unique=unique, relevance_level=relevance_level)(relevant, retrieved)
+
+
+def string_id(found: object) -> str | None:
+    """Return an id as a string, for frameworks and files whose ids are strings; None for what is neither str nor int.
+
+    >>> string_id(7), string_id("7"), string_id(7.0)
+    ('7', '7', None)
+    """
+    is_id = isinstance(found, (str, Integral)) and not isinstance(found, bool)
+    return str(found) if is_id else None
 
 
 def _gold(relevant: Items) -> set[Hashable] | dict[Hashable, float]:

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from hitrate_adapters import METRICS, Metric, contains, judge, same_text
-from hitrate_adapters.core.metrics import metrics_at
+from hitrate_adapters import METRICS, Metric, contains, judge, overlap, same_text
+from hitrate_adapters.core.metrics import column_name, metrics_at
 
 BAD_K = [
     (0, ValueError, "0"),
@@ -383,3 +383,18 @@ def test_metrics_at_refuses_nested_cutoffs():
 def test_metrics_at_refuses_an_unknown_metric(metrics):
     with pytest.raises(ValueError, match="unknown metric 'hits'"):
         metrics_at(metrics, 5)
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ({}, "hit_rate@5>=0.5"),
+        ({"match_on": "texts"}, "hit_rate@5>=0.5[texts]"),
+        ({"match": contains}, "hit_rate@5>=0.5[contains]"),
+        ({"match": overlap(0.5), "unique": True}, "hit_rate@5>=0.5[overlap(0.5), unique]"),
+        ({"match_on": "ids", "match": str.startswith}, "hit_rate@5>=0.5[ids, startswith]"),
+    ],
+    ids=str,
+)
+def test_a_column_name_tells_what_differs_from_the_usual_rules(rules, name):
+    assert column_name(Metric("hit_rate", 5, 0.5), **rules) == name

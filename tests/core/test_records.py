@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from hitrate_adapters import QueryRecord, contains, judge, overlap, same_text
-from hitrate_adapters.core.records import Judge
+from hitrate_adapters.core.records import Judge, string_id
 
 NAN = math.nan
 
@@ -512,3 +512,17 @@ def test_an_error_names_the_query(query_id):
 def test_an_error_of_a_single_query_names_none():
     with pytest.raises(TypeError, match=r"^relevant items are the string 'abc'"):
         judge("abc", ["a"])
+
+
+# Ids as strings
+
+
+@pytest.mark.parametrize(("found", "string"), [("a", "a"), ("", ""), (7, "7"), (Text("b"), "b"), (-1, "-1")], ids=repr)
+def test_an_id_is_a_str_or_an_int(found, string):
+    assert string_id(found) == string
+    assert type(string_id(found)) is str
+
+
+@pytest.mark.parametrize("found", [None, True, 1.0, NAN, b"a", ["a"], Decimal(7)], ids=repr)
+def test_whatever_else_is_no_id(found):
+    assert string_id(found) is None
