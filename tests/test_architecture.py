@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "hitrate_adapters"
 CORE = sorted(path.stem for path in (PACKAGE / "core").glob("[!_]*.py"))
 ADAPTERS = sorted(path.stem for path in PACKAGE.glob("[!_]*.py"))
 
-LAYERS = [{"matching"}, {"records"}, {"metrics", "intervals"}, {"display", "retrieval"}, {"evaluation"}]
+LAYERS = [{"matching"}, {"items"}, {"records"}, {"metrics", "intervals"}, {"display", "retrieval"}, {"evaluation"}]
 """A module of the core imports from earlier layers only."""
 
 FRAMEWORKS = {

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from math import fsum, isnan
 from operator import mul
-from typing import Any
+from typing import Any, Self
 
 from . import display
 from .intervals import wilson
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
-from .records import Items, Judge, Matcher, QueryRecord
+from .records import Items, Judge, Matcher, QueryRecord, Records
 from .retrieval import Run
 
 Qrels = Mapping[Any, Items]
@@ -32,7 +31,7 @@ class Score(float):
     metric: Metric
     n: int
 
-    def __new__(cls, value: float, metric: Metric, n: int) -> Score:
+    def __new__(cls, value: float, metric: Metric, n: int) -> Self:
         """Make the float and attach what it is the mean of."""
         score = super().__new__(cls, value)
         score.metric = metric
@@ -70,7 +69,7 @@ class Evaluation:
     iteration gives their ids in the order of the qrels.
     """
 
-    records: Mapping[Hashable, QueryRecord]
+    records: Records
     """Query id -> record, for every query that can be scored."""
     unscored: tuple[Hashable, ...]
     """Queries that cannot be scored: without relevant items, or in the run alone. They are in no mean."""
@@ -116,11 +115,10 @@ class Evaluation:
         """
         metric = Metric.parse(metric)
         if metric.name == "hit_rate" and metric.theta is None:
-            ranks = self._first_hit_ranks
-            total: float = len(ranks) if metric.k is None else bisect_right(ranks, metric.k)
+            total: float = sum(n for rank, n in self._first_hits.items() if metric.k is None or rank <= metric.k)
         else:
-            records, counts = self._tally
-            total = fsum(map(mul, map(metric, records), counts))
+            records, counts = self.records.tally
+            total = fsum(map(mul, map(metric.function, records, repeat(metric.k)), counts))
         return Score(total / len(self), metric, len(self))
 
     def misses(self, k: int | None = None, theta: float | None = None) -> tuple[Hashable, ...]:
@@ -133,7 +131,7 @@ class Evaluation:
         metrics: str | Metric | Iterable[str | Metric] = tuple(METRICS),
         k: Cutoffs = DEFAULT_K,
     ) -> list[dict[str, object]]:
-        """Return one mapping per query, for `pandas.DataFrame(...)`: its id, every metric at every k, and what was found.
+        """Return one mapping per query, for `pandas.DataFrame(...)`: id, every metric at every k, and what was found.
 
         A query that cannot be scored has None for each metric, which pandas leaves out of a mean too.
         """
@@ -158,7 +156,7 @@ class Evaluation:
         return display.text(self, k)
 
     def __add__(self, other: Evaluation) -> Evaluation:
-        """Merge the evaluations of two shards. Raises ValueError where they share a query or were judged by other rules."""
+        """Merge the evaluations of two shards. Raises ValueError where they share a query or differ in the rules."""
         if not isinstance(other, Evaluation):
             return NotImplemented
         if self.judge.rules != other.judge.rules:
@@ -170,10 +168,8 @@ class Evaluation:
             raise ValueError(
                 f"{len(both)} queries are in both evaluations, such as {next(iter(both))!r}: each query counts once"
             )
-        shared: dict[QueryRecord, QueryRecord] = {}  # as in one judge, so that the merged sums round as one run's do
-        both_records = {**self.records, **other.records}
         return Evaluation(
-            records={query_id: shared.setdefault(record, record) for query_id, record in both_records.items()},
+            records=self.records + other.records,
             unscored=self.unscored + other.unscored,
             missing=self.missing + other.missing,
             errors={**self.errors, **other.errors},
@@ -206,18 +202,13 @@ class Evaluation:
         return display.html(self, DEFAULT_K)
 
     @cached_property
-    def _tally(self) -> tuple[list[QueryRecord], list[int]]:
-        """The distinct records and how many queries have each: a metric is computed once for all of them."""
-        records = self.records.values()
-        by_identity = dict(zip(map(id, records), records, strict=True))
-        counts = Counter(map(id, records))
-        return list(map(by_identity.__getitem__, counts)), list(counts.values())
-
-    @cached_property
-    def _first_hit_ranks(self) -> list[int]:
-        """The rank of the first hit of every query that has one, ascending: the hit rate at every k is a bisection."""
-        counted = zip(*self._tally, strict=True)
-        return sorted(chain.from_iterable([record.hit_ranks[0]] * n for record, n in counted if record.hit_ranks))
+    def _first_hits(self) -> dict[int, int]:
+        """Rank -> the number of queries whose first hit is there: enough for the hit rate at every k."""
+        first_hits: Counter[int] = Counter()
+        for record, n in zip(*self.records.tally, strict=True):
+            if record.hit_ranks:
+                first_hits[record.hit_ranks[0]] += n
+        return first_hits
 
 
 def evaluate(
@@ -256,29 +247,25 @@ def evaluate(
         raise ValueError(f"qrels and run share no query id: qrels has {_one_of(qrels)}, the run has {_one_of(run)}")
     judge = Judge(match=match, unique=unique, relevance_level=relevance_level)
     records = judge.judge_all(qrels, run)
-    unscored = [query_id for query_id, record in records.items() if not record.n_relevant]
-    for query_id in unscored:
-        del records[query_id]
     if not records:
         raise ValueError(f"none of {len(qrels)} queries can be scored: none has a relevant item")
-    if not run.keys() <= qrels.keys():
-        unscored += [query_id for query_id in run if query_id not in qrels]
+    alike = run.keys() == qrels.keys()
     evaluation = Evaluation(
         records=records,
-        unscored=tuple(unscored),
-        missing=() if records.keys() <= run.keys() else tuple(query_id for query_id in records if query_id not in run),
+        unscored=(*records.unscored, *(() if alike else [query_id for query_id in run if query_id not in qrels])),
+        missing=() if alike else tuple(query_id for query_id in records if query_id not in run),
         errors=run.errors if isinstance(run, Run) else {},
         qrels=qrels,
         run=run,
         judge=judge,
     )
-    if not any(record.gain_ranks for record in evaluation._tally[0]):
+    if not any(record.gain_ranks for record in records.tally[0]):
         _look_into_nothing_found(evaluation)
     return evaluation
 
 
 def _look_into_nothing_found(evaluation: Evaluation) -> None:
-    """Raise or warn where a run that found nothing at all looks like a mistake in the ids rather than a bad retriever."""
+    """Raise or warn where a run that found nothing at all looks like wrong ids rather than a bad retriever."""
     retrieved = [item for items in evaluation.run.values() for item in items]
     if retrieved and all(item is None for item in retrieved):
         raise ValueError("every retrieved item is None: where are the ids? (a wrong key or attribute gives None)")

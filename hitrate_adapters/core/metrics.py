@@ -10,8 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from math import fsum, log2
+from functools import lru_cache, partial
+from math import fsum, inf, log2
 from operator import index
 
 from .matching import check_number
@@ -35,9 +35,9 @@ def recall(record: QueryRecord, k: int | None) -> float:
 
 
 def precision(record: QueryRecord, k: int | None) -> float:
-    """The share of the k slots that hold something relevant (trec_eval's `P`): divides by k, however few were retrieved.
+    """The share of the k slots that hold something relevant (trec_eval's `P`): by k, however few were retrieved.
 
-    A repeat of an earlier item adds nothing. Without k it divides by the number of retrieved items, and is 0.0 for none.
+    A repeat of an earlier item adds nothing. Without k it divides by the number of retrieved items; 0.0 for none.
     """
     slots = k or record.n_retrieved
     return _within(record.hit_ranks, k) / slots if slots else 0.0
@@ -45,7 +45,8 @@ def precision(record: QueryRecord, k: int | None) -> float:
 
 def mrr(record: QueryRecord, k: int | None) -> float:
     """One over the rank of the first relevant item, 0.0 where the top k holds none (trec_eval's `recip_rank`)."""
-    return 1 / record.hit_ranks[0] if _within(record.hit_ranks, k) else 0.0
+    ranks = record.hit_ranks
+    return 1 / ranks[0] if ranks and (k is None or ranks[0] <= k) else 0.0
 
 
 def average_precision(record: QueryRecord, k: int | None) -> float:
@@ -65,13 +66,8 @@ def ndcg(record: QueryRecord, k: int | None) -> float:
     """
     if not record.gains:
         return 0.0
-    gained, position = [], 0
-    for rank, gain in zip(record.gain_ranks, record.gains, strict=True):
-        position = rank if rank > position else position + 1
-        if k is not None and position > k:
-            break
-        gained.append(gain / log2(position + 1))
-    return min(1.0, fsum(gained) / _ideal_gain(record.ideal[:k]))  # grades an ulp apart can round to more
+    value = _gain(record.gain_ranks, record.gains, k) / _ideal_gain(record.ideal, k)
+    return value if value < 1 else 1.0  # grades an ulp apart can round to more
 
 
 METRICS: dict[str, Callable[[QueryRecord, int | None], float]] = {
@@ -140,7 +136,8 @@ class Metric:
         parts = re.fullmatch(_SPEC, spec.strip())
         if parts is None:
             raise ValueError(
-                f"unknown metric {spec!r}: write it as 'mrr', 'hit_rate@5' or 'hit_rate@5>=0.5' (of {', '.join(METRICS)})"
+                f"unknown metric {spec!r}: write it as 'mrr', 'hit_rate@5' or 'hit_rate@5>=0.5' "
+                f"(of {', '.join(METRICS)})"
             )
         name, k, theta = parts.groups()
         return cls(name, None if k is None else int(k), None if theta is None else float(theta))
@@ -149,9 +146,12 @@ class Metric:
         """Return the value for one query, in [0, 1]. Raises ValueError where the query has nothing relevant."""
         if not record.n_relevant:
             raise ValueError(f"{self} cannot be scored: the query has no relevant items")
-        if self.theta is not None:
-            return hit_rate(record, self.k, self.theta)
-        return METRICS[self.name](record, self.k)
+        return self.function(record, self.k)
+
+    @property
+    def function(self) -> Callable[[QueryRecord, int | None], float]:
+        """The function `(record, k) -> float`, for records with something relevant."""
+        return METRICS[self.name] if self.theta is None else partial(hit_rate, theta=self.theta)
 
     def __str__(self) -> str:
         """Return the name that `parse` reads."""
@@ -175,7 +175,8 @@ class Metric:
         first = record.hit_ranks[0]
         if not _within(record.hit_ranks, self.k):
             return f"no relevant item in {top}; the first is at rank {first} of {record.n_retrieved} retrieved"
-        return f"first relevant item at rank {first}; {_within(record.found_ranks, self.k)} of {record.n_relevant} relevant in {top}"
+        n_found = _within(record.found_ranks, self.k)
+        return f"first relevant item at rank {first}; {n_found} of {record.n_relevant} relevant in {top}"
 
 
 def metrics_at(
@@ -235,6 +236,17 @@ def _within(ranks: tuple[int, ...], k: int | None) -> int:
     return len(ranks) if k is None else bisect_right(ranks, k)
 
 
+def _gain(ranks: Iterable[int], gains: Iterable[float], k: int | None) -> float:
+    last = inf if k is None else k
+    total, position = 0.0, 0
+    for rank, gain in zip(ranks, gains):  # noqa: B905 - strict=True would cost as much as the loop
+        position = rank if rank > position else position + 1
+        if position > last:
+            break
+        total += gain / log2(position + 1)
+    return total
+
+
 @lru_cache(maxsize=1024)
-def _ideal_gain(grades: tuple[float, ...]) -> float:
-    return fsum(grade / log2(position + 1) for position, grade in enumerate(grades, 1))
+def _ideal_gain(grades: tuple[float, ...], k: int | None) -> float:
+    return _gain(range(1, len(grades) + 1), grades, k)

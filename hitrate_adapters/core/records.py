@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from itertools import chain, compress, repeat
-from math import isfinite
-from numbers import Integral
 from operator import ne
 from typing import Any, NamedTuple
 
+from .items import Items, are_new, ranked_items, relevant_items, string_id
 from .matching import check_number
+
+__all__ = ["Items", "Judge", "Matcher", "QueryRecord", "Records", "judge", "string_id"]
 
 Matcher = Callable[..., bool]
 """A callable `(retrieved, relevant) -> bool`."""
-
-Items = Iterable[Hashable] | Mapping[Any, float]
-"""Relevant items, or item -> grade; retrieved items, best first, or item -> score."""
 
 
 class QueryRecord(NamedTuple):
     """What judging one query leaves: 1-based ranks and grades, from which every metric at every cutoff follows."""
 
     hit_ranks: tuple[int, ...]
-    """Ranks of retrieved items that match something relevant and equal no earlier item: hit rate, precision, MRR, MAP."""
+    """Ranks of retrieved items that match something relevant and equal no earlier item: for all but recall and nDCG."""
     found_ranks: tuple[int, ...]
     """For each relevant item that was found, the rank that found it first, ascending: recall, MAP, theta."""
     gain_ranks: tuple[int, ...]
@@ -37,26 +37,72 @@ class QueryRecord(NamedTuple):
     """How many items were retrieved."""
 
 
-class _PlainRecords(dict[tuple[tuple[int, ...], int, int], QueryRecord]):
-    """Records of queries with equal grades, by what distinguishes them, each made when it is first asked for."""
+_PlainKey = tuple[tuple[int, ...], int, int]
+"""Of a query with equal grades: the ranks found, ascending, the number of relevant and of retrieved items."""
 
-    def __missing__(self, key: tuple[tuple[int, ...], int, int]) -> QueryRecord:
-        positions, n_relevant, n_retrieved = key
-        ranks = tuple(map(_NEXT, positions))
-        ones = (1.0,) * n_relevant
-        record = self[key] = QueryRecord(ranks, ranks, ranks, ones[: len(ranks)], ones, n_relevant, n_retrieved)
-        return record
+_Key = _PlainKey | QueryRecord
+"""What a record follows from, or is."""
 
-
-_NEXT = (1).__add__
 _SOUND = {str, int}  # types of which no item can be NaN
+_COLLECTIONS = {list, tuple, set, frozenset, dict}
+
+
+class Records(Mapping[Hashable, QueryRecord]):
+    """Query id -> record, for every query that can be scored; those that were judged alike share one record.
+
+    Args:
+        query_ids: the queries, in order.
+        codes: for each query, which of the keys is its own.
+        keys: records, or what they follow from; no two equal.
+    """
+
+    def __init__(self, query_ids: Iterable[Hashable], codes: list[int], keys: Iterable[_Key]) -> None:
+        """Make the records, and set aside the queries that cannot be scored."""
+        ids, records = list(query_ids), list(map(_record, keys))
+        self.unscored: list[Hashable] = []
+        """Ids of the queries that have nothing relevant."""
+        if nothing := {code for code, record in enumerate(records) if not record.n_relevant}:
+            self.unscored = [query_id for query_id, code in zip(ids, codes, strict=True) if code in nothing]
+            ids = [query_id for query_id, code in zip(ids, codes, strict=True) if code not in nothing]
+            codes = [code for code in codes if code not in nothing]
+        self._ids, self._codes, self._records = ids, codes, records
+
+    @cached_property
+    def tally(self) -> tuple[list[QueryRecord], list[int]]:
+        """The distinct records and how many queries have each: a metric is computed once for all of them."""
+        counts = Counter(self._codes)
+        return [self._records[code] for code in counts], list(counts.values())
+
+    def __add__(self, other: Records) -> Records:
+        """Return the records of both."""
+        return Records([*self, *other], *_codes(chain(self.values(), other.values())))
+
+    @cached_property
+    def _by_id(self) -> dict[Hashable, QueryRecord]:
+        return dict(zip(self._ids, map(self._records.__getitem__, self._codes), strict=True))
+
+    def __getitem__(self, query_id: Hashable) -> QueryRecord:
+        """Return the record of a query."""
+        return self._by_id[query_id]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """Give the query ids."""
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        """Return the number of queries."""
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        """Show the mapping."""
+        return repr(self._by_id)
 
 
 class Judge:
-    """Judges one query after another by the same rules. Queries judged alike share one record.
+    """Judges one query after another by the same rules.
 
     Args:
-        match: when a retrieved item counts as a relevant one, a callable `(retrieved, relevant) -> bool`. None: equality.
+        match: when a retrieved item counts as a relevant one: `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from a ranking before any cutoff; for rankings of document ids made from chunks.
         relevance_level: the lowest grade that is relevant. None: any grade > 0. nDCG counts every grade > 0.
 
@@ -82,60 +128,54 @@ class Judge:
         self.unique = unique
         self.relevance_level = relevance_level
         self._is_plain = match is None and (relevance_level is None or relevance_level <= 1)
-        self._plain = _PlainRecords()
-        self._graded: dict[QueryRecord, QueryRecord] = {}
 
     def __call__(self, relevant: Items, retrieved: Items, query_id: object = None) -> QueryRecord:
         """Return the record of one query; `query_id` is named in errors."""
-        try:
-            items = retrieved if type(retrieved) is list else _ranking(retrieved)
-            if self.unique:
-                items = list(compress(items, _are_new(items)))
-            gold = relevant if type(relevant) is set else _gold(relevant)
-            if not _SOUND.issuperset(map(type, gold)) and (None in gold or any(map(ne, gold, gold))):
-                raise ValueError("the relevant items hold None or NaN: leave out what has no id")
-            if self._is_plain and type(gold) is set:
-                positions = tuple(sorted(map(items.index, gold.intersection(items))))
-                return self._plain[positions, len(gold), len(items)]
-            record = self._graded_record(gold if isinstance(gold, dict) else dict.fromkeys(gold, 1.0), items)
-            return self._graded.setdefault(record, record)
-        except Exception as error:
-            _explain(error, query_id)
-            raise
+        return _record(self._key(relevant, retrieved, query_id))
 
-    def judge_all(self, qrels: Mapping[Any, Items], run: Mapping[Any, Items]) -> dict[Hashable, QueryRecord]:
-        """Return query id -> record for every query of the qrels; a query that the run lacks retrieved nothing."""
-        golds, rankings = list(qrels.values()), list(map(run.get, qrels, repeat([])))
-        if (
-            self._is_plain
-            and not self.unique
-            and {set}.issuperset(map(type, golds))
-            and {list}.issuperset(map(type, rankings))
-            and _SOUND.issuperset(map(type, chain.from_iterable(golds)))
-        ):  # nearly every run: the same as below, with the loops in C
+    def judge_all(self, qrels: Mapping[Any, Items], run: Mapping[Any, Items]) -> Records:
+        """Return the record of every query of the qrels; a query that the run lacks retrieved nothing."""
+        golds: list[Any] = list(qrels.values())
+        rankings: list[Any] = list(map(run.get, qrels, repeat([])))
+        if self._is_plain and not self.unique:
             try:
-                found = map(set.intersection, golds, rankings)
-                positions = [
-                    tuple(sorted(map(ranking.index, items))) if items else ()
-                    for ranking, items in zip(rankings, found, strict=True)
-                ]
-                keys = zip(positions, map(len, golds), map(len, rankings), strict=True)
-                return dict(zip(qrels, map(self._plain.__getitem__, keys), strict=True))
-            except TypeError:  # an item without a hash: below, the error names its query
+                golds, rankings = _each(set, relevant_items, golds), _each(list, ranked_items, rankings)
+                if (
+                    {set}.issuperset(map(type, golds))
+                    and {list}.issuperset(map(type, rankings))
+                    and _SOUND.issuperset(map(type, chain.from_iterable(golds)))
+                ):  # nearly every run
+                    return Records(qrels, *_plain_codes(golds, rankings))
+            except Exception:  # noqa: S110 - below, the same error names its query
                 pass
-        return {query_id: self(*items, query_id) for query_id, *items in zip(qrels, golds, rankings, strict=True)}
+        return Records(qrels, *_codes(map(self._key, golds, rankings, qrels)))
 
     @property
     def rules(self) -> dict[str, object]:
         """The arguments it was made with."""
         return {"match": self.match, "unique": self.unique, "relevance_level": self.relevance_level}
 
+    def _key(self, relevant: Items, retrieved: Items, query_id: object) -> _Key:
+        try:
+            gold, ranking = relevant_items(relevant), ranked_items(retrieved)
+            if self.unique:
+                ranking = list(compress(ranking, are_new(ranking)))
+            if not _SOUND.issuperset(map(type, gold)) and (None in gold or any(map(ne, gold, gold))):
+                raise ValueError("the relevant items hold None or NaN: leave out what has no id")
+            if self._is_plain and isinstance(gold, set):
+                _, (key,) = _plain_codes([gold], [ranking])
+                return key
+            return self._graded_record(gold if isinstance(gold, dict) else dict.fromkeys(gold, 1.0), ranking)
+        except Exception as error:
+            _explain(error, query_id)
+            raise
+
     def _graded_record(self, grades: dict[Hashable, float], items: list[Hashable]) -> QueryRecord:
         level = self.relevance_level
         relevant = {item for item, grade in grades.items() if level is None or grade >= level}
         first_rank: dict[Hashable, int] = {}
         hit_ranks = []
-        for rank, (item, is_new) in enumerate(zip(items, _are_new(items), strict=True), 1):
+        for rank, (item, is_new) in enumerate(zip(items, are_new(items), strict=True), 1):
             if item is None or not is_new:
                 continue
             matched = self._matched(item, grades)
@@ -178,73 +218,42 @@ def judge(
     return Judge(match=match, unique=unique, relevance_level=relevance_level)(relevant, retrieved)
 
 
-def string_id(found: object) -> str | None:
-    """Return an id as a string, for frameworks and files whose ids are strings; None for what is neither str nor int.
-
-    >>> string_id(7), string_id("7"), string_id(7.0)
-    ('7', '7', None)
-    """
-    is_id = isinstance(found, (str, Integral)) and not isinstance(found, bool)
-    return str(found) if is_id else None
+def _codes(keys: Iterable[_Key]) -> tuple[list[int], dict[_Key, int]]:
+    """Number the keys in order of appearance; return the number of each and, key -> number, the distinct ones."""
+    code_of: dict[_Key, int] = {}
+    return [code_of.setdefault(key, len(code_of)) for key in keys], code_of
 
 
-def _gold(relevant: Items) -> set[Hashable] | dict[Hashable, float]:
-    """Return a set where all grades above 0 are 1, else item -> grade above 0."""
-    _refuse_string(relevant, "relevant")
-    if not isinstance(relevant, Mapping):
-        try:
-            return set(relevant)
-        except TypeError as error:
-            raise TypeError(f"relevant items must be a collection of ids or texts, or item -> grade: {error}") from None
-    for item, grade in relevant.items():
-        check_number(f"the grade of {item!r}", grade)
-        if not isfinite(grade):
-            raise ValueError(f"the grade of {item!r} must be finite, got {grade!r}")
-    positive = {item: float(grade) for item, grade in relevant.items() if grade > 0}
-    return set(positive) if all(grade == 1 for grade in positive.values()) else positive
+def _plain_codes(golds: list[set[Hashable]], rankings: list[list[Hashable]]) -> tuple[list[int], dict[_Key, int]]:
+    """Return `_codes` of the keys of queries with equal grades. The inner loop of the package: keep it lean."""
+    code_of: dict[_Key, int] = {}
+    codes = []
+    for gold, ranking in zip(golds, rankings, strict=True):
+        ranks = []
+        for item in gold.intersection(ranking):
+            ranks.append(ranking.index(item) + 1)  # noqa: PERF401 - a comprehension takes longer for so few
+        ranks.sort()
+        codes.append(code_of.setdefault((tuple(ranks), len(gold), len(ranking)), len(code_of)))
+    return codes, code_of
 
 
-def _ranking(retrieved: Items) -> list[Hashable]:
-    """Return the retrieved items, best first."""
-    _refuse_string(retrieved, "retrieved")
-    if isinstance(retrieved, (set, frozenset)):
-        raise TypeError(
-            f"retrieved items are a {type(retrieved).__name__}, which has no order: pass a list, best first (or are qrels and run swapped?)"
-        )
-    if isinstance(retrieved, Mapping):
-        return _by_score(retrieved)
-    try:
-        return list(retrieved)
-    except TypeError:
-        raise TypeError(
-            f"retrieved items must be a list, best first, or item -> score; got {retrieved!r}: pass [] where nothing was retrieved"
-        ) from None
+def _record(key: _Key) -> QueryRecord:
+    if isinstance(key, QueryRecord):
+        return key
+    ranks, n_relevant, n_retrieved = key
+    fields = (ranks, ranks, ranks, _ones(len(ranks)), _ones(n_relevant), n_relevant, n_retrieved)
+    return tuple.__new__(QueryRecord, fields)  # in half the time of QueryRecord(*fields)
 
 
-def _by_score(scores: Mapping[Hashable, float]) -> list[Hashable]:
-    """Return the items by score, descending, ties by item, descending, as trec_eval does."""
-    for item, score in scores.items():
-        check_number(f"the score of {item!r}", score)
-    try:
-        return sorted(scores, key=lambda item: (scores[item], item), reverse=True)
-    except TypeError as error:
-        raise TypeError(
-            f"items of equal score are put in order by their ids, which these do not have: {error}"
-        ) from None
+@lru_cache
+def _ones(n: int) -> tuple[float, ...]:
+    return (1.0,) * n
 
 
-def _refuse_string(items: object, side: str) -> None:
-    if isinstance(items, (str, bytes)):
-        raise TypeError(f"{side} items are the string {items!r:.60}: pass a list, such as [{items!r:.60}]")
-
-
-def _are_new(items: list[Hashable]) -> list[bool]:
-    """Tell for each item whether no earlier one equals it; each None is new, since what is unknown is no repeat."""
-    try:
-        first_at = {item: at for at, item in reversed(list(enumerate(items)))}
-        return [item is None or first_at[item] == at for at, item in enumerate(items)]
-    except TypeError:  # an item that has no hash
-        return [item is None or item not in items[:at] for at, item in enumerate(items)]
+def _each(kind: type, convert: Callable[[Items], Any], sides: list[Any]) -> list[Any]:
+    """Return the sides converted to one kind, or as they are where one might be gone after the first reading."""
+    others = set(map(type, sides)) - {kind}
+    return list(map(convert, sides)) if others and others <= _COLLECTIONS else sides
 
 
 def _verdict(answer: object, match: Matcher) -> bool:

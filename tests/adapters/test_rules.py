@@ -11,7 +11,7 @@ import pytest
 
 from hitrate_adapters import METRICS, same_text
 from hitrate_adapters.core import matching, metrics
-from hitrate_adapters.core.records import Judge
+from hitrate_adapters.core.records import Judge, Records
 from tests.adapters.cases import BAD_CONFIGURATIONS, CASES
 from tests.adapters.test_conformance import FRAMEWORKS, adapter  # noqa: F401 - the fixture
 
@@ -27,7 +27,9 @@ def judge_as(monkeypatch, wrong):
     monkeypatch.setattr(
         Judge,
         "judge_all",
-        lambda self, qrels, run: {query: self(gold, run.get(query, []), query) for query, gold in qrels.items()},
+        lambda self, qrels, run: Records(
+            qrels, [*range(len(qrels))], [self(gold, run.get(query, []), query) for query, gold in qrels.items()]
+        ),
     )
 
 

@@ -72,8 +72,8 @@ def test_no_relevant_item_cannot_be_scored(relevant):
 
 
 def test_queries_judged_alike_share_one_record():
-    judge = Judge()
-    assert judge(["a", "z"], ["x", "a"]) is judge({"q", "y"}, ["r", "q"])
+    records = Judge().judge_all({1: ["a", "z"], 2: {"q", "y"}}, {1: ["x", "a"], 2: ["r", "q"]})
+    assert records[1] is records[2]
 
 
 def test_a_record_does_not_change_with_the_items():

@@ -1,0 +1,95 @@
+"""What a caller gives for one query, made into one form: the relevant items and, best first, the retrieved ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from math import isfinite
+from numbers import Integral
+from operator import ne
+from typing import Any
+
+from .matching import check_number
+
+Items = Iterable[Hashable] | Mapping[Any, float]
+"""Relevant items, or item -> grade; retrieved items, best first, or item -> score."""
+
+_NUMBERS = {int, float}
+
+
+def relevant_items(relevant: Items) -> set[Hashable] | dict[Hashable, float]:
+    """Return a set where all grades above 0 are 1, else item -> grade above 0. Raises TypeError or ValueError."""
+    if isinstance(relevant, set):
+        return relevant
+    _refuse_string(relevant, "relevant")
+    if not isinstance(relevant, (dict, Mapping)):  # dict first: Mapping alone takes longer to ask
+        try:
+            return set(relevant)
+        except TypeError as error:
+            raise TypeError(f"relevant items must be a collection of ids or texts, or item -> grade: {error}") from None
+    grades = relevant.values()
+    if not (_NUMBERS.issuperset(map(type, grades)) and all(map(isfinite, grades))):
+        for item, grade in relevant.items():
+            check_number(f"the grade of {item!r}", grade)
+            if not isfinite(grade):
+                raise ValueError(f"the grade of {item!r} must be finite, got {grade!r}")
+    positive = {item: float(grade) for item, grade in relevant.items() if grade > 0}
+    return set(positive) if {1.0}.issuperset(positive.values()) else positive
+
+
+def ranked_items(retrieved: Items) -> list[Hashable]:
+    """Return the retrieved items, best first. Raises TypeError or ValueError."""
+    if isinstance(retrieved, list):
+        return retrieved
+    _refuse_string(retrieved, "retrieved")
+    if isinstance(retrieved, (set, frozenset)):
+        raise TypeError(
+            f"retrieved items are a {type(retrieved).__name__}, which has no order: "
+            "pass a list, best first (or are qrels and run swapped?)"
+        )
+    if isinstance(retrieved, (dict, Mapping)):
+        return _by_score(retrieved)
+    try:
+        return list(retrieved)
+    except TypeError:
+        raise TypeError(
+            f"retrieved items must be a list, best first, or item -> score; got {retrieved!r}: "
+            "pass [] where nothing was retrieved"
+        ) from None
+
+
+def string_id(found: object) -> str | None:
+    """Return an id as a string, for frameworks and files whose ids are strings; None for what is neither str nor int.
+
+    >>> string_id(7), string_id("7"), string_id(7.0)
+    ('7', '7', None)
+    """
+    is_id = isinstance(found, (str, Integral)) and not isinstance(found, bool)
+    return str(found) if is_id else None
+
+
+def are_new(items: list[Hashable]) -> list[bool]:
+    """Tell for each item whether no earlier one equals it; each None is new, since what is unknown is no repeat."""
+    try:
+        first_at = {item: at for at, item in reversed(list(enumerate(items)))}
+        return [item is None or first_at[item] == at for at, item in enumerate(items)]
+    except TypeError:  # an item that has no hash
+        return [item is None or item not in items[:at] for at, item in enumerate(items)]
+
+
+def _by_score(scores: Mapping[Any, float]) -> list[Hashable]:
+    """Return the items by score, descending, ties by item, descending, as trec_eval does."""
+    values = scores.values()
+    if not _NUMBERS.issuperset(map(type, values)) or any(map(ne, values, values)):
+        for item, score in scores.items():
+            check_number(f"the score of {item!r}", score)
+    try:
+        return [item for _, item in sorted(zip(values, scores, strict=True), reverse=True)]
+    except TypeError as error:
+        raise TypeError(
+            f"items of equal score are put in order by their ids, which these do not have: {error}"
+        ) from None
+
+
+def _refuse_string(items: object, side: str) -> None:
+    if isinstance(items, (str, bytes)):
+        raise TypeError(f"{side} items are the string {items!r:.60}: pass a list, such as [{items!r:.60}]")
