@@ -118,7 +118,7 @@ def drive(case):
         warnings.filterwarnings("ignore", "no relevant id was ever retrieved")
         result = evaluator.evaluate_dataset(dataset)
     assert not result.errors
-    scores = {query_id: values(each) for query_id, each in result.by_query.items()}
+    scores = dict(zip(case.relevant, map(values, result), strict=True))
     return {metric: {query_id: scores[query_id][metric] for query_id in case.relevant} for metric in case.expect}
 
 
@@ -197,7 +197,6 @@ def test_several_k_in_one_evaluator():
 
 
 def test_metric_names():
-    assert HitRateAtK.metric_name == "hit_rate"
     assert HitRateAtK(k=5, theta=0.5).metric_name == "hit_rate@5>=0.5"
     assert HitRateAtK(k=5, match=contains, unique=True).metric_name == "hit_rate@5[contains, unique]"
     assert HitRateAtK(k=5, match_on="ids").metric_name == "hit_rate@5[ids]"
@@ -316,14 +315,11 @@ def test_a_theta_can_be_registered(registry):
     assert registry["hit_rate@2>=0.5"]().compute(expected_ids=["a", "b", "c"], retrieved_ids=["a"]).score == 0.0
 
 
-def test_llama_indexs_names_stay_its_own_unless_asked(registry):
+def test_llama_indexs_names_stay_its_own(registry):
     before = dict(registry)
-    with pytest.raises(ValueError, match="hit_rate, recall, precision, mrr, ndcg: pass replace=True"):
+    with pytest.raises(ValueError, match="its own named hit_rate, recall, precision, mrr, ndcg: give a k"):
         register_metrics(k=(None, 1))
     assert registry == before
-    register_metrics(k=None, replace=True)
-    evaluator = RetrieverEvaluator.from_metric_names(["hit_rate"], retriever=retriever(q=[]))
-    assert evaluator.evaluate("q", ["a"]).metric_vals_dict == {"hit_rate": 0.0}
 
 
 def test_importing_registers_nothing():
@@ -512,7 +508,6 @@ def test_result_as_rows_and_table(ranked):
     assert pd.DataFrame(rows)["hit_rate@2"].mean() == pytest.approx(1 / 3)
     assert str(result).split()[:5] == ["@1", "@2", "hit_rate", "0.000", "0.333"]
     assert "1 whose retrieval failed, a miss each: 3" in str(result)
-    assert "<td>0.333</td>" in result._repr_html_()
     assert len(result) == 4
 
 

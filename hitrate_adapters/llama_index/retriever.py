@@ -1,0 +1,237 @@
+"""The evaluator of retrievers, query by query or over a whole dataset."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Iterable
+from math import nan
+from typing import Any, NamedTuple, Self
+
+from llama_index.core.async_utils import asyncio_run, get_asyncio_module
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.evaluation import RetrievalEvalResult, RetrieverEvaluator
+from llama_index.core.evaluation.retrieval.base import RetrievalEvalMode
+from llama_index.core.evaluation.retrieval.metrics import METRIC_REGISTRY
+from llama_index.core.evaluation.retrieval.metrics_base import BaseRetrievalMetric, RetrievalMetricResult
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import ImageNode
+from pydantic import ConfigDict, SkipValidation
+
+from hitrate_adapters.core.evaluation import evaluate
+from hitrate_adapters.core.items import Items
+from hitrate_adapters.core.metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
+from hitrate_adapters.core.records import Matcher
+from hitrate_adapters.core.retrieval import Run, check_on_error
+
+from ._items import By, MatchOn, check_by, compared, ids_of, string_ids, texts_of
+from .dataset import DatasetResult, Question, questions
+from .metrics import AtK, at_k
+
+Metrics = str | Metric | BaseRetrievalMetric | Iterable[str | Metric | BaseRetrievalMetric]
+
+
+class Found(NamedTuple):
+    """What was retrieved, best first."""
+
+    ids: list[str]
+    texts: list[str]
+
+
+class HitRateEvaluator(RetrieverEvaluator):
+    """A `RetrieverEvaluator` that scores several metrics at several k, query by query or over a whole dataset.
+
+    Args:
+        retriever: the retriever to evaluate.
+        k: one cutoff or several; None: all that was retrieved.
+        metrics: names, of "hit_rate", "recall", "precision", "mrr", "map", "ndcg" and of those in LlamaIndex' registry
+            that are none of these, or metric objects, LlamaIndex' own too. None: hit_rate.
+        by: what identifies a node: "node_id", "ref_doc_id" (the document that it is a chunk of), "hash" (its content),
+            "metadata:KEY", or a function of the node.
+        match_on, match, theta, unique: as for `HitRateAtK`.
+        node_postprocessors: applied to what was retrieved, in order, such as rerankers.
+
+    Raises:
+        TypeError, ValueError: one of these is something else, or two metrics have the same name.
+
+    >>> from llama_index.core.schema import NodeWithScore, TextNode
+    >>> class Constant(BaseRetriever):
+    ...     def _retrieve(self, query_bundle):
+    ...         return [NodeWithScore(node=TextNode(id_=node_id, text=node_id)) for node_id in ("d1", "d2")]
+    >>> result = HitRateEvaluator(retriever=Constant(), k=(1, 5)).evaluate("any query", expected_ids=["d2"])
+    >>> result.metric_vals_dict
+    {'hit_rate@1': 0.0, 'hit_rate@5': 1.0}
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    by: SkipValidation[By]
+    match_on: MatchOn
+    match: SkipValidation[Matcher | None]
+    unique: bool
+
+    def __init__(  # noqa: PLR0913 - the words that all adapters share
+        self,
+        *,
+        retriever: BaseRetriever,
+        k: Cutoffs = (1, 5, 10),
+        metrics: Metrics | None = None,
+        by: By = "node_id",
+        match_on: MatchOn = "auto",
+        match: Matcher | None = None,
+        theta: float | None = None,
+        unique: bool = False,
+        node_postprocessors: list[BaseNodePostprocessor] | None = None,
+    ) -> None:
+        rules: dict[str, Any] = {"match_on": match_on, "match": match, "unique": unique}
+        super().__init__(
+            retriever=retriever,
+            metrics=_metrics("hit_rate" if metrics is None else metrics, k, theta, rules),
+            node_postprocessors=node_postprocessors,
+            **{"by": check_by(by), **rules},
+        )
+
+    @classmethod
+    def from_metric_names(cls, metric_names: list[str], **kwargs: Any) -> Self:
+        """Return an evaluator by names such as "hit_rate@5" and "mrr", which need not be registered.
+
+        A name without a cutoff is over all that was retrieved, unless `k` is among the other arguments.
+        """
+        return cls(**{"k": None, **kwargs, "metrics": metric_names})
+
+    def evaluate_dataset(
+        self, dataset: Any, workers: int = 2, show_progress: bool = False, *, on_error: str = "record"
+    ) -> DatasetResult:
+        """Return the result of every query of a dataset, in its order, and what they come to.
+
+        It works inside a running event loop too, as in a notebook.
+
+        Args:
+            dataset: whatever has `queries` (query id -> query) and `relevant_docs` (query id -> expected ids, or id ->
+                grade), such as an EmbeddingQAFinetuneDataset; a dict of the two; or the path of its JSON file. To match
+                on texts they are looked up in its `corpus` (id -> text); without one, `relevant_docs` holds texts.
+            workers: how many queries are retrieved at once.
+            show_progress: show a progress bar, tqdm's.
+            on_error: "record" keeps the exception of a query in the result's `errors` and goes on; a query whose
+                retrieval failed is a miss. "raise" stops and raises it.
+
+        Raises:
+            TypeError, ValueError: the dataset has another form, or no query that can be scored. Then nothing has been
+                retrieved.
+        """
+        asked = questions(dataset, compared(self.match_on, self.match))
+        found, errors = asyncio_run(self._retrieved(asked, workers, show_progress, on_error))
+        return self._judged(asked, found, errors, on_error)
+
+    async def aevaluate_dataset(
+        self, dataset: Any, workers: int = 2, show_progress: bool = False, *, on_error: str = "record"
+    ) -> DatasetResult:
+        """Return what `evaluate_dataset` returns."""
+        asked = questions(dataset, compared(self.match_on, self.match))
+        found, errors = await self._retrieved(asked, workers, show_progress, on_error)
+        return self._judged(asked, found, errors, on_error)
+
+    async def aevaluate(
+        self,
+        query: str,
+        expected_ids: Items,
+        expected_texts: Items | None = None,
+        mode: RetrievalEvalMode = RetrievalEvalMode.TEXT,
+        **kwargs: Any,  # noqa: ARG002
+    ) -> RetrievalEvalResult:
+        """Return the result of one query; what is expected may be graded: item -> grade.
+
+        Raises what the retriever, a postprocessor or a metric raises, and ValueError for a node that `by` gives no id.
+        """
+        question = Question(None, query, string_ids(expected_ids), expected_texts, mode)
+        return self._scored(question, await self._aget_retrieved_ids_and_texts(query, mode))
+
+    async def _aget_retrieved_ids_and_texts(
+        self, query: str, mode: RetrievalEvalMode = RetrievalEvalMode.TEXT
+    ) -> Found:
+        """Return the ids and the texts of the nodes, best first; in image mode, of the image nodes among them."""
+        nodes = await self.retriever.aretrieve(query)
+        for postprocessor in self.node_postprocessors or ():
+            nodes = postprocessor.postprocess_nodes(nodes, query_str=query)
+        if mode == RetrievalEvalMode.IMAGE:
+            nodes = [node for node in nodes if isinstance(node.node, ImageNode)]
+        return Found(ids_of(nodes, self.by), texts_of(nodes))
+
+    async def _retrieved(
+        self, asked: list[Question], workers: int, show_progress: bool, on_error: str
+    ) -> tuple[list[Found], dict[Hashable, Exception]]:
+        """Return what was found for every question, and what the retrieval of some raised, which has found nothing."""
+        check_on_error(on_error)
+        if workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers!r}")
+        semaphore = asyncio.Semaphore(workers)
+        errors: dict[Hashable, Exception] = {}
+
+        async def retrieve(question: Question) -> Found:
+            async with semaphore:
+                if not errors or on_error == "record":
+                    try:
+                        return await self._aget_retrieved_ids_and_texts(question.query, question.mode)
+                    except Exception as error:
+                        error.add_note(f"while retrieving for query {question.query_id!r}")
+                        errors[question.query_id] = error
+                return Found([], [])
+
+        return await get_asyncio_module(show_progress).gather(*map(retrieve, asked)), errors
+
+    def _judged(
+        self, asked: list[Question], found: list[Found], errors: dict[Hashable, Exception], on_error: str
+    ) -> DatasetResult:
+        if errors and on_error == "raise":
+            raise next(iter(errors.values()))
+        kind = compared(self.match_on, self.match)
+        pairs = list(zip(asked, found, strict=True))
+        qrels = {question.query_id: getattr(question, f"expected_{kind}") for question in asked}
+        run = Run({question.query_id: getattr(each, kind) for question, each in pairs}, errors)
+        evaluation = evaluate(qrels, run, match=self.match, unique=self.unique)
+        results = [self._scored(*pair, errors if on_error == "record" else None) for pair in pairs]
+        cutoffs = dict.fromkeys(metric.k for metric in self.metrics if isinstance(metric, AtK))
+        return DatasetResult(results, evaluation, errors, tuple(cutoffs) or DEFAULT_K)
+
+    def _scored(
+        self, question: Question, found: Found, errors: dict[Hashable, Exception] | None = None
+    ) -> RetrievalEvalResult:
+        """Return the scores of one query; where `errors` are there to note it, a metric that raises is not scored."""
+        query_id, query, expected_ids, expected_texts, mode = question
+        scores = {}
+        for metric in self.metrics:
+            try:
+                score = metric.compute(query, expected_ids, found.ids, expected_texts, found.texts)
+            except Exception as error:
+                if errors is None:
+                    raise
+                errors.setdefault(query_id, error)
+                score = RetrievalMetricResult(score=nan, metadata={"reason": f"{type(error).__name__}: {error}"})
+            scores[metric.metric_name] = score
+        return RetrievalEvalResult(
+            query=query,
+            expected_ids=list(expected_ids),
+            expected_texts=None if expected_texts is None else list(expected_texts),
+            retrieved_ids=found.ids,
+            retrieved_texts=found.texts,
+            mode=mode,
+            metric_dict=scores,
+        )
+
+
+def _metrics(metrics: Metrics, k: Cutoffs, theta: float | None, rules: dict[str, Any]) -> list[BaseRetrievalMetric]:
+    """Return metric objects, of which those given by name follow the evaluator's rules and go by that name."""
+    wanted: list[BaseRetrievalMetric] = []
+    for given in [metrics] if isinstance(metrics, (str, Metric, BaseRetrievalMetric)) else metrics:
+        if isinstance(given, BaseRetrievalMetric):
+            wanted.append(given)
+        elif isinstance(given, str) and given in METRIC_REGISTRY and given.partition("@")[0] not in METRICS:
+            wanted.append(METRIC_REGISTRY[given]())
+        else:
+            wanted += [at_k(metric, name=str(metric), **rules) for metric in metrics_at(given, k, theta)]
+    if not wanted:
+        raise ValueError("at least one metric is needed, got none")
+    by_name: dict[str, BaseRetrievalMetric] = {}
+    for metric in wanted:
+        if by_name.setdefault(metric.metric_name, metric) != metric:
+            raise ValueError(f"two metrics are named {metric.metric_name!r}: only one of them would be seen")
+    return list(by_name.values())
