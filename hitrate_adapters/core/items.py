@@ -27,7 +27,10 @@ def relevant_items(relevant: Items) -> set[Hashable] | dict[Hashable, float]:
         except TypeError as error:
             raise TypeError(f"relevant items must be a collection of ids or texts, or item -> grade: {error}") from None
     grades = relevant.values()
-    if not (_NUMBERS.issuperset(map(type, grades)) and all(map(isfinite, grades))):
+    are_numbers = _NUMBERS.issuperset(map(type, grades))
+    if are_numbers and {1}.issuperset(grades):
+        return set(relevant)
+    if not (are_numbers and all(map(isfinite, grades))):
         for item, grade in relevant.items():
             check_number(f"the grade of {item!r}", grade)
             if not isfinite(grade):
