@@ -78,7 +78,7 @@ class DatasetResult:
     results: list[RetrievalEvalResult]
     """The result of each query, in the order of the dataset."""
     evaluation: Evaluation
-    """The judged queries, for any other metric and k, their misses and comparisons."""
+    """The judged queries, for any other metric and k, and their misses."""
     errors: dict[Hashable, Exception]
     """Query id -> what its retrieval raised (then it is a miss), or one of its metrics (then that one is NaN)."""
     k: tuple[int | None, ...]

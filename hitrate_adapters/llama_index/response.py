@@ -50,7 +50,7 @@ class HitRateResponseEvaluator(BaseEvaluator):
         theta: float | None = None,
         unique: bool = False,
     ) -> None:
-        (wanted,) = metrics_at(metric, [k], theta)
+        (wanted,) = metrics_at([metric], [k], theta)
         self._metric = at_k(wanted, match_on=match_on, match=match, unique=unique)
         self._by = check_by(by)
 
