@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._extras import extra
 from .core.evaluation import Evaluation, Score, evaluate
+from .core.items import string_id
 from .core.metrics import Cutoffs, Metric, column_name, metrics_at
-from .core.records import Judge, Matcher, string_id
+from .core.records import Judge, Matcher
 
 with extra("ragas", "ragas", cures={"langchain_community": "pip install 'langchain-community<0.4.2'"}):
     from ragas.dataset_schema import SingleTurnSample

@@ -1,6 +1,7 @@
 """The shape of the package: what may import what, what an import costs, and what library code must not hold."""
 
 import ast
+import gc
 import json
 import re
 import subprocess
@@ -36,6 +37,12 @@ FRAMEWORKS = {
 
 COMPANIONS = {"langchain": {"tqdm"}, "llama_index": {"pydantic"}, "ragas": {"pandas"}}
 """Adapter -> what else it may import: dependencies of its framework, or what is imported when asked for."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_garbage():
+    """Collect what tests left: a task that is collected inside `ast.parse` can break it (python/cpython#106905)."""
+    gc.collect()
 
 
 def parse(path):

@@ -9,10 +9,10 @@ from itertools import chain, compress, repeat
 from operator import ne
 from typing import Any, NamedTuple
 
-from .items import Items, are_new, ranked_items, relevant_items, string_id
+from .items import Items, are_new, ranked_items, relevant_items
 from .matching import check_number
 
-__all__ = ["Items", "Judge", "Matcher", "QueryRecord", "Records", "judge", "string_id"]
+__all__ = ["Items", "Judge", "Matcher", "QueryRecord", "Records", "judge"]
 
 Matcher = Callable[..., bool]
 """A callable `(retrieved, relevant) -> bool`."""

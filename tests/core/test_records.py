@@ -9,7 +9,8 @@ from fractions import Fraction
 import pytest
 
 from hitrate_adapters import QueryRecord, contains, judge, overlap, same_text
-from hitrate_adapters.core.records import Judge, string_id
+from hitrate_adapters.core.items import string_id
+from hitrate_adapters.core.records import Judge
 
 NAN = math.nan
 
