@@ -17,7 +17,7 @@ def extra(name: str, package: str, cures: Mapping[str, str] | None = None) -> It
         yield
     except ImportError as error:
         culprit = (error.name or "").partition(".")[0]
-        if isinstance(error, ModuleNotFoundError) and error.name == package:
+        if isinstance(error, ModuleNotFoundError) and f"{package}.".startswith(f"{error.name}."):
             raise ImportError(
                 f"{package} is not installed: pip install 'hitrate-adapters[{name}]'", name=error.name, path=error.path
             ) from error

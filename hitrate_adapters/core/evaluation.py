@@ -72,9 +72,9 @@ class Evaluation:
     records: Records
     """Query id -> record, for every query that can be scored."""
     unscored: tuple[Hashable, ...]
-    """Queries that cannot be scored: without relevant items, or in the run alone. They are in no mean."""
+    """Queries without relevant items, or in the run alone, which cannot be scored and are in no mean."""
     missing: tuple[Hashable, ...]
-    """Queries that can be scored but that the run lacks: each is a miss."""
+    """Queries that can be scored but that the run lacks; each is a miss."""
     errors: Mapping[Hashable, Exception]
     """Query id -> what its retrieval raised; each is a miss."""
     qrels: Qrels
@@ -163,14 +163,16 @@ class Evaluation:
             raise ValueError(
                 f"evaluations judged by different rules cannot be added: {self.judge.rules} and {other.judge.rules}"
             )
-        both = {*self.records, *self.unscored} & {*other.records, *other.unscored}
+        both = self.qrels.keys() & other.qrels.keys()
         if both:
             raise ValueError(
-                f"{len(both)} queries are in both evaluations, such as {next(iter(both))!r}: each query counts once"
+                f"queries in both evaluations, such as {next(iter(both))!r} ({len(both)} in all): each counts once"
             )
+        records = self.records + other.records
+        unscored = dict.fromkeys(self.unscored + other.unscored)  # a run may hold more queries than its shard of qrels
         return Evaluation(
-            records=self.records + other.records,
-            unscored=self.unscored + other.unscored,
+            records=records,
+            unscored=tuple(query_id for query_id in unscored if query_id not in records),
             missing=self.missing + other.missing,
             errors={**self.errors, **other.errors},
             qrels={**self.qrels, **other.qrels},
@@ -254,7 +256,7 @@ def evaluate(
         records=records,
         unscored=(*records.unscored, *(() if alike else [query_id for query_id in run if query_id not in qrels])),
         missing=() if alike else tuple(query_id for query_id in records if query_id not in run),
-        errors=run.errors if isinstance(run, Run) else {},
+        errors={q: error for q, error in run.errors.items() if q in records} if isinstance(run, Run) else {},
         qrels=qrels,
         run=run,
         judge=judge,
@@ -266,12 +268,15 @@ def evaluate(
 
 def _look_into_nothing_found(evaluation: Evaluation) -> None:
     """Raise or warn where a run that found nothing at all looks like wrong ids rather than a bad retriever."""
-    retrieved = [item for items in evaluation.run.values() for item in items]
+    run, qrels = evaluation.run, evaluation.qrels
+    retrieved = [item for query_id in evaluation.records if query_id in run for item in run[query_id]]
     if retrieved and all(item is None for item in retrieved):
         raise ValueError("every retrieved item is None: where are the ids? (a wrong key or attribute gives None)")
     if evaluation.judge.match is None and retrieved:
-        gold = {item for relevant in evaluation.qrels.values() for item in relevant}
-        if gold.isdisjoint(retrieved):
+        gold = {item for query_id in evaluation.records for item in qrels[query_id]}
+        unjudged = [run[query_id] for query_id in run if query_id not in qrels]
+        elsewhere = [item for items in unjudged if isinstance(items, (list, tuple)) for item in items]
+        if gold.isdisjoint(retrieved) and not any(item in gold for item in elsewhere if isinstance(item, (str, int))):
             warnings.warn(
                 "no relevant id was ever retrieved: are both in the same id space? "
                 f"The qrels have {_one_of(gold)}, the run has {_one_of(retrieved)}",

@@ -35,6 +35,8 @@ def relevant_items(relevant: Items) -> set[Hashable] | dict[Hashable, float]:
             check_number(f"the grade of {item!r}", grade)
             if not isfinite(grade):
                 raise ValueError(f"the grade of {item!r} must be finite, got {grade!r}")
+    if any(map(is_absent, relevant)):
+        raise ValueError("the relevant items hold None or NaN: leave out what has no id")
     positive = {item: float(grade) for item, grade in relevant.items() if grade > 0}
     return set(positive) if {1.0}.issuperset(positive.values()) else positive
 
@@ -70,6 +72,14 @@ def string_id(found: object) -> str | None:
     return str(found) if is_id else None
 
 
+def is_absent(item: object) -> bool:
+    """Tell whether an item is None or NaN, pandas' NA among them, whose comparisons have no truth value."""
+    try:
+        return item is None or bool(item != item)  # noqa: PLR0124 - NaN
+    except (TypeError, ValueError):
+        return True
+
+
 def are_new(items: list[Hashable]) -> list[bool]:
     """Tell for each item whether no earlier one equals it; each None is new, since what is unknown is no repeat."""
     try:
@@ -94,5 +104,5 @@ def _by_score(scores: Mapping[Any, float]) -> list[Hashable]:
 
 
 def _refuse_string(items: object, side: str) -> None:
-    if isinstance(items, (str, bytes)):
+    if isinstance(items, (str, bytes, bytearray)):
         raise TypeError(f"{side} items are the string {items!r:.60}: pass a list, such as [{items!r:.60}]")

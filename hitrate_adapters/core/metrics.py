@@ -115,7 +115,7 @@ class Metric:
         if name not in METRICS:
             raise ValueError(f"unknown metric {name!r}: one of {', '.join(METRICS)}, as in 'hit_rate@5'")
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "k", _cutoff(self.k))
+        object.__setattr__(self, "k", cutoff(self.k))
         if self.theta is not None:
             if name != "hit_rate":
                 raise ValueError(f"theta belongs to hit_rate: {name} takes none, got {self.theta!r}")
@@ -195,12 +195,14 @@ def metrics_at(
     cutoffs = list(k) if isinstance(k, Iterable) and not isinstance(k, (str, bytes)) else [k]
     if not wanted or not cutoffs:
         raise ValueError(f"at least one metric and one k are needed, got metrics={wanted!r}, k={cutoffs!r}")
+    parsed = [Metric.parse(spec) for spec in wanted]
+    if theta is not None and all(metric.name != "hit_rate" for metric in parsed):
+        raise ValueError(f"theta belongs to hit_rate, which is not among the metrics; got theta={theta!r}")
     found: dict[Metric, None] = {}
-    for spec in wanted:
-        metric = Metric.parse(spec)
+    for metric in parsed:
         own_theta = theta if metric.name == "hit_rate" and metric.theta is None else metric.theta
         own_cutoffs = cutoffs if metric.k is None else [metric.k]
-        found.update((Metric(metric.name, cutoff, own_theta), None) for cutoff in own_cutoffs)  # type: ignore[arg-type]
+        found.update((Metric(metric.name, at, own_theta), None) for at in own_cutoffs)  # type: ignore[arg-type]
     return tuple(found)
 
 
@@ -219,16 +221,17 @@ def column_name(metric: Metric, match_on: str = "auto", match: Matcher | None = 
 _SPEC = r"([a-z_]+)(?:@(-?\d+))?(?:>=(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?"
 
 
-def _cutoff(k: object) -> int | None:
+def cutoff(k: object) -> int | None:
+    """Return k as an int, or None; raise TypeError or ValueError for what is no cutoff."""
     if k is None:
         return None
     if isinstance(k, bool) or not hasattr(k, "__index__"):
         raise TypeError(
             f"k must be an int of at least 1, or None for all that was retrieved; got {k!r} ({type(k).__name__})"
         )
-    if (cutoff := index(k)) < 1:
-        raise ValueError(f"k must be at least 1, or None for all that was retrieved; got {cutoff}")
-    return cutoff
+    if (found := index(k)) < 1:
+        raise ValueError(f"k must be at least 1, or None for all that was retrieved; got {found}")
+    return found
 
 
 def _within(ranks: tuple[int, ...], k: int | None) -> int:

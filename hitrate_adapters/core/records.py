@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import chain, compress, repeat
-from operator import ne
 from typing import Any, NamedTuple
 
-from .items import Items, are_new, ranked_items, relevant_items
+from .items import Items, are_new, is_absent, ranked_items, relevant_items
 from .matching import check_number
 
 __all__ = ["Items", "Judge", "Matcher", "QueryRecord", "Records", "judge"]
@@ -44,7 +43,7 @@ _Key = _PlainKey | QueryRecord
 """What a record follows from, or is."""
 
 _SOUND = {str, int}  # types of which no item can be NaN
-_COLLECTIONS = {list, tuple, set, frozenset, dict}
+_COLLECTIONS = {list, tuple, set, frozenset, dict}  # types that can be read again
 
 
 class Records(Mapping[Hashable, QueryRecord]):
@@ -122,6 +121,8 @@ class Judge:
             raise TypeError(
                 f"match must be a callable (retrieved, relevant) -> bool, or None for equality; got {match!r}"
             )
+        if not isinstance(unique, bool):
+            raise TypeError(f"unique must be True or False, got {unique!r}")
         if relevance_level is not None:
             check_number("relevance_level", relevance_level, above=0)
         self.match = match
@@ -137,16 +138,17 @@ class Judge:
         """Return the record of every query of the qrels; a query that the run lacks retrieved nothing."""
         golds: list[Any] = list(qrels.values())
         rankings: list[Any] = list(map(run.get, qrels, repeat([])))
-        if self._is_plain and not self.unique:
+        if (
+            self._is_plain
+            and not self.unique
+            and _COLLECTIONS.issuperset(map(type, golds))
+            and _COLLECTIONS.issuperset(map(type, rankings))
+            and _SOUND.issuperset(map(type, chain.from_iterable(golds)))
+        ):  # nearly every run
             try:
-                golds, rankings = _each(set, relevant_items, golds), _each(list, ranked_items, rankings)
-                if (
-                    {set}.issuperset(map(type, golds))
-                    and {list}.issuperset(map(type, rankings))
-                    and _SOUND.issuperset(map(type, chain.from_iterable(golds)))
-                ):  # nearly every run
-                    return Records(qrels, *_plain_codes(golds, rankings))
-            except Exception:  # noqa: S110 - below, the same error names its query
+                each_gold, each_ranking = _each(set, relevant_items, golds), _each(list, ranked_items, rankings)
+                return Records(qrels, *_plain_codes(each_gold, each_ranking))
+            except Exception:  # noqa: S110 - grades that differ; or an error, which names its query below
                 pass
         return Records(qrels, *_codes(map(self._key, golds, rankings, qrels)))
 
@@ -160,7 +162,7 @@ class Judge:
             gold, ranking = relevant_items(relevant), ranked_items(retrieved)
             if self.unique:
                 ranking = list(compress(ranking, are_new(ranking)))
-            if not _SOUND.issuperset(map(type, gold)) and (None in gold or any(map(ne, gold, gold))):
+            if not _SOUND.issuperset(map(type, gold)) and any(map(is_absent, gold)):
                 raise ValueError("the relevant items hold None or NaN: leave out what has no id")
             if self._is_plain and isinstance(gold, set):
                 _, (key,) = _plain_codes([gold], [ranking])
@@ -224,7 +226,9 @@ def _codes(keys: Iterable[_Key]) -> tuple[list[int], dict[_Key, int]]:
     return [code_of.setdefault(key, len(code_of)) for key in keys], code_of
 
 
-def _plain_codes(golds: list[set[Hashable]], rankings: list[list[Hashable]]) -> tuple[list[int], dict[_Key, int]]:
+def _plain_codes(
+    golds: Iterable[set[Hashable]], rankings: Iterable[list[Hashable]]
+) -> tuple[list[int], dict[_Key, int]]:
     """Return `_codes` of the keys of queries with equal grades. The inner loop of the package: keep it lean."""
     code_of: dict[_Key, int] = {}
     codes = []
@@ -250,10 +254,8 @@ def _ones(n: int) -> tuple[float, ...]:
     return (1.0,) * n
 
 
-def _each(kind: type, convert: Callable[[Items], Any], sides: list[Any]) -> list[Any]:
-    """Return the sides converted to one kind, or as they are where one might be gone after the first reading."""
-    others = set(map(type, sides)) - {kind}
-    return list(map(convert, sides)) if others and others <= _COLLECTIONS else sides
+def _each(kind: type, convert: Callable[[Items], Any], sides: list[Any]) -> Iterable[Any]:
+    return sides if {kind}.issuperset(map(type, sides)) else map(convert, sides)
 
 
 def _verdict(answer: object, match: Matcher) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
+from .items import Items, ranked_items
+from .metrics import cutoff
+
 
 class Run(dict[Hashable, list[Hashable]]):
     """Query id -> retrieved items, best first: a dict that also names, in `errors`, the queries whose retrieval failed.
@@ -23,7 +26,7 @@ class Run(dict[Hashable, list[Hashable]]):
 
 
 def run_retriever(
-    retriever: Callable[..., Iterable[Hashable]],
+    retriever: Callable[..., Items],
     queries: Mapping[Any, object],
     k: int | None = None,
     *,
@@ -33,25 +36,26 @@ def run_retriever(
 
     Args:
         retriever: called as `retriever(query, k)`, or as `retriever(query)` where k is None; returns the ids or texts
-            that it retrieved, best first.
+            that it retrieved, best first, or item -> score.
         queries: query id -> query.
-        k: how many items to ask for.
+        k: how many items to ask for, at least 1. None: as many as the retriever gives.
         on_error: "record" keeps the exception of a failed query in `run.errors` and goes on; "raise" stops there.
 
     Raises:
-        ValueError: on_error is something else.
+        TypeError, ValueError: an argument is something else.
 
     >>> run_retriever(lambda query, k: sorted(query.split())[:k], {"q1": "b a c"}, k=2)
     {'q1': ['a', 'b']}
     """
     check_on_error(on_error)
+    k = cutoff(k)
+    if not isinstance(queries, Mapping):
+        raise TypeError(f"queries must be a mapping of query id -> query, got {type(queries).__name__}")
     run = Run()
     for query_id, query in queries.items():
         try:
             retrieved = retriever(query) if k is None else retriever(query, k)
-            if isinstance(retrieved, (str, bytes, set, frozenset)):
-                raise TypeError(f"the retriever must return a list, best first; it returned {retrieved!r:.80}")
-            run[query_id] = list(retrieved)
+            run[query_id] = list(ranked_items(retrieved))
         except Exception as error:
             if on_error == "raise":
                 error.add_note(f"while retrieving for query {query_id!r}")

@@ -5,7 +5,7 @@ Ids are strings in LlamaIndex, so an id that is an int is compared by its `str()
 
 from hitrate_adapters._extras import extra
 
-with extra("llama-index", "llama_index"):
+with extra("llama-index", "llama_index.core"):
     from .dataset import DatasetResult
     from .metrics import HitRateAtK, MAPAtK, MRRAtK, NDCGAtK, PrecisionAtK, RecallAtK, register_metrics
     from .response import HitRateResponseEvaluator, results_table

@@ -176,7 +176,7 @@ def differs(adapter, case):  # noqa: F811
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(metrics, "_cutoff"), (metrics, "check_number")], ids=["k is checked", "theta is checked"]
+    ("module", "name"), [(metrics, "cutoff"), (metrics, "check_number")], ids=["k is checked", "theta is checked"]
 )
 def test_breaking_a_check_turns_the_adapter_red(adapter, module, name, monkeypatch):  # noqa: F811
     monkeypatch.setattr(module, name, lambda *given, **_: given[0])

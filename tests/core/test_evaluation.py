@@ -402,7 +402,7 @@ def test_a_sum_is_that_of_one_run_to_the_last_bit():
 
 
 def test_evaluations_with_a_query_in_common_are_not_added(evaluation):
-    with pytest.raises(ValueError, match=r"in both evaluations, such as 'q2'"):
+    with pytest.raises(ValueError, match=r"in both evaluations, such as 'q2' \(1 in all\)"):
         evaluation + evaluate({"q2": ["a"], "q3": ["a"]}, {"q2": ["a"], "q3": ["a"]})
 
 
@@ -514,3 +514,35 @@ def test_rows_make_a_table_of_pandas_with_the_same_means():
 def test_rows_refuse_to_hold_no_metric(evaluation):
     with pytest.raises(ValueError, match="at least one metric"):
         evaluation.rows(())
+
+
+def test_shards_of_the_qrels_with_the_whole_run_are_added():
+    run = {"q1": ["a"], "q2": ["x", "b"]}
+    merged = evaluate({"q1": ["a"]}, run) + evaluate({"q2": ["b"]}, run)
+    assert (merged.hit_rate(1), merged.unscored, merged.missing) == (0.5, (), ())
+
+
+def test_a_failed_retrieval_of_a_query_that_cannot_be_scored_is_no_miss():
+    run = Run({"q1": ["a"], "q2": []}, {"q2": OSError("down")})
+    assert evaluate({"q1": ["a"], "q2": []}, run).errors == {}
+
+
+def test_nothing_found_with_odd_items_elsewhere_in_the_run_is_a_warning():
+    with pytest.warns(UserWarning, match="no relevant id was ever retrieved"):
+        assert evaluate({"q": ["a"]}, {"q": ["x"], "unjudged": [["y"]], "none": None}).hit_rate() == 0.0
+
+
+def test_missing_values_of_pandas_in_the_gold_are_refused():
+    na = pytest.importorskip("pandas").NA
+    with pytest.raises(ValueError, match=r"query 'q': the relevant items hold None or NaN"):
+        evaluate({"q": ["a", na]}, {"q": ["a"]})
+
+
+def test_none_among_graded_gold_is_refused_whatever_its_grade():
+    with pytest.raises(ValueError, match=r"query 'q': the relevant items hold None or NaN"):
+        evaluate({"q": {None: 0, "a": 1}}, {"q": ["a"]})
+
+
+def test_unique_is_a_bool():
+    with pytest.raises(TypeError, match="unique must be True or False, got 'no'"):
+        evaluate({"q": ["a"]}, {"q": ["a"]}, unique="no")

@@ -398,3 +398,8 @@ def test_metrics_at_refuses_an_unknown_metric(metrics):
 )
 def test_a_column_name_tells_what_differs_from_the_usual_rules(rules, name):
     assert column_name(Metric("hit_rate", 5, 0.5), **rules) == name
+
+
+def test_theta_without_a_hit_rate_is_refused():
+    with pytest.raises(ValueError, match=r"theta belongs to hit_rate, which is not among the metrics; got theta=0\.5"):
+        metrics_at(("mrr", "recall"), 5, theta=0.5)

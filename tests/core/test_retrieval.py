@@ -79,7 +79,22 @@ def test_an_interrupt_stops():
 def test_a_retriever_that_returns_no_list_failed(answer):
     error = run_retriever(lambda _: answer, {"q": "x"}).errors["q"]
     assert isinstance(error, TypeError)
-    assert "the retriever must return a list, best first; it returned" in str(error)
+    assert "pass a list" in str(error)
+
+
+def test_a_retriever_may_return_scores():
+    assert run_retriever(lambda _: {"a": 0.1, "b": 0.9}, {"q": "x"}) == {"q": ["b", "a"]}
+
+
+@pytest.mark.parametrize(("k", "error"), [(0, ValueError), (True, TypeError), ("5", TypeError)])
+def test_a_k_that_is_no_cutoff_is_refused_before_anything_is_retrieved(k, error):
+    with pytest.raises(error, match="k must be"):
+        run_retriever(lambda *_: pytest.fail("retrieved"), {"q": "x"}, k)
+
+
+def test_queries_without_ids_are_refused():
+    with pytest.raises(TypeError, match="queries must be a mapping of query id -> query, got list"):
+        run_retriever(lambda _: [], ["x"])
 
 
 @pytest.mark.parametrize("answer", [None, 5], ids=repr)
