@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # before ragas is imported
+os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 
 CONFORMANCE = re.compile(r"test_conformance\.py::test_case\[(\w+)-")
 passed = Counter()

@@ -13,7 +13,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^(?:```python\n(?P<shown>.*?)^```|<!-- run\n(?P<hidden>.*?)^-->)", re.DOTALL | re.MULTILINE)
-NEEDS = {"llama_index": "llama_index", "langchain": "langchain_core", "langsmith": "langsmith", "ragas": "ragas"}
+NEEDS = {
+    "llama_index": "llama_index",
+    "langchain": "langchain_core",
+    "langsmith": "langsmith",
+    "ragas": "ragas",
+    "deepeval": "deepeval",
+}
 
 
 def test_python_blocks_have_no_other_name():

@@ -12,6 +12,7 @@ FRAMEWORKS = {
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "ragas": "ragas",
+    "deepeval": "deepeval",
 }
 """Adapter -> the import name of its framework; where that is absent its cases are skipped (and CI fails)."""
 
