@@ -252,7 +252,8 @@ class HitRateEvaluator:
     def evaluate(self, dataset: Iterable[Any], query_id: str | None = None) -> HitRateResult:
         """Return the scores of every row, in the order of the rows, and the means, without running RAGAS.
 
-        Nothing is sent anywhere. A malformed row loses no other: it is named in the result's `errors`, and in no mean.
+        Nothing is sent anywhere. A row that cannot be judged, since it is malformed or the matcher raises, loses no
+        other: it is named in the result's `errors`, and in no mean.
 
         Args:
             dataset: an EvaluationDataset, a RAGAS or a Hugging Face Dataset, a pandas DataFrame, or rows that are
@@ -272,11 +273,14 @@ class HitRateEvaluator:
                 _, qrels[key], run[key] = _items(row, first.match_on)
             except (TypeError, ValueError) as error:
                 errors[key] = error
+        errors |= first.judge.faults(qrels, run)
+        qrels = {key: relevant for key, relevant in qrels.items() if key not in errors}
         if errors and not qrels:
             raise ValueError(f"every row is malformed; row {next(iter(errors))!r}: {next(iter(errors.values()))}")
+        run = {key: run[key] for key in qrels}
         evaluation = evaluate(qrels, run, match=first.judge.match, unique=first.judge.unique)
         return HitRateResult(
-            rows=[{**row, **self._values(evaluation, key)} for key, row in rows.items()],
+            _rows=[{**row, **self._values(evaluation, key)} for key, row in rows.items()],
             means={metric.name: evaluation.score(metric.metric) for metric in self},
             evaluation=evaluation,
             errors=errors,
@@ -291,14 +295,17 @@ class HitRateEvaluator:
 class HitRateResult:
     """What `HitRateEvaluator.evaluate` returns; printed, it is a table of the means."""
 
-    rows: list[dict[str, Any]]
-    """Each row of the dataset, in order, with a column per metric; NaN where the row could not be scored."""
+    _rows: list[dict[str, Any]]
     means: dict[str, Score]
     """Metric -> its mean over the rows that could be scored."""
     evaluation: Evaluation
     """The judged rows, for any other metric and k, and their misses. Malformed rows are not in it."""
     errors: dict[Hashable, Exception]
-    """Malformed row -> what is wrong with it."""
+    """Row that could not be judged -> what is wrong with it."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return each row of the dataset, in order, with a column per metric; NaN where it could not be scored."""
+        return self._rows
 
     @property
     def n_scored(self) -> int:
@@ -314,14 +321,14 @@ class HitRateResult:
         """Return the rows as a DataFrame."""
         import pandas as pd  # slow, and for this alone
 
-        return pd.DataFrame(self.rows)
+        return pd.DataFrame(self._rows)
 
     def __str__(self) -> str:
         """Return the means, with the 95 % interval of hit rates, and the first few rows that are not in them."""
         width = max(map(len, self.means))
         lines = [f"{name:{width}}  {mean:.3f}{_interval(mean)}" for name, mean in self.means.items()]
         unscored = [*dict.fromkeys(self.evaluation.unscored, "no references").items(), *self.errors.items()]
-        lines.append(f"{self.n_scored} of {len(self.rows)} rows scored" + ("; not:" if unscored else ""))
+        lines.append(f"{self.n_scored} of {len(self._rows)} rows scored" + ("; not:" if unscored else ""))
         lines += [f"  {key!r:.60}: {reason}" for key, reason in unscored[:5]]
         return "\n".join([*lines, "  ..."] if unscored[5:] else lines)
 

@@ -35,8 +35,9 @@ def html(evaluation: Evaluation, k: Cutoffs) -> str:
 def _grid(evaluation: Evaluation, k: Cutoffs) -> list[list[str]]:
     """Return a header, a row per metric, and the hit rates' intervals below their row."""
     grid: list[list[str]] = []
+    cutoffs = [metric.k for metric in metrics_at("hit_rate", k)]
     for name in METRICS:
-        scores = [evaluation.score(metric) for metric in metrics_at(name, k)]
+        scores = [evaluation.score(metric) for metric in metrics_at(name, cutoffs)]
         if not grid:
             grid.append(["", *("all" if score.metric.k is None else f"@{score.metric.k}" for score in scores)])
         grid.append([name, *(f"{score:.3f}" for score in scores)])
@@ -50,17 +51,23 @@ def _grid(evaluation: Evaluation, k: Cutoffs) -> list[list[str]]:
 
 def _notes(evaluation: Evaluation) -> list[str]:
     notes = [f"{len(evaluation)} {'query' if len(evaluation) == 1 else 'queries'} scored"]
+    unscored, qrels = evaluation.unscored, evaluation.qrels
     for ids, what in (
-        (evaluation.unscored, "without relevant items, in no mean"),
+        ([query_id for query_id in unscored if query_id in qrels], "without relevant items, in no mean"),
+        ([query_id for query_id in unscored if query_id not in qrels], "without judgements, in no mean"),
         (evaluation.missing, "not in the run, a miss each"),
         (evaluation.errors, "whose retrieval failed, a miss each"),
     ):
         if ids:
             notes.append(f"{len(ids)} {what}: {_some(ids)}")
-    return notes
+    return notes + [f"warning: {_line(message, 200)}" for message in evaluation.warnings]
 
 
 def _some(ids: Iterable[Hashable]) -> str:
-    names = [" ".join(str(query_id).split()) for query_id in islice(ids, 6)]
-    first = [name if len(name) <= 60 else name[:57] + "..." for name in names]
+    first = [_line(str(query_id), 60) for query_id in islice(ids, 6)]
     return ", ".join(first[:5]) + (", ..." if len(first) > 5 else "")
+
+
+def _line(text: str, width: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 3] + "..."

@@ -194,7 +194,7 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Show the sizes."""
-        return f"<Evaluation of {len(self)} queries, {len(self.unscored)} unscored, {len(self.missing)} missing>"
+        return f"<Evaluation: {len(self)} scored, {len(self.unscored)} unscored, {len(self.missing)} missing>"
 
     def __str__(self) -> str:
         """Return the table at k = 1, 3, 5 and 10."""
@@ -202,6 +202,11 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return display.html(self, DEFAULT_K)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What looks like a mistake in the ids, the texts or the retriever, where nothing at all was found."""
+        return tuple(_what_looks_wrong(self))
 
     @cached_property
     def _first_hits(self) -> dict[int, int]:
@@ -261,30 +266,43 @@ def evaluate(
         run=run,
         judge=judge,
     )
-    if not any(record.gain_ranks for record in records.tally[0]):
-        _look_into_nothing_found(evaluation)
+    for message in evaluation.warnings:
+        warnings.warn(message, stacklevel=2)
     return evaluation
 
 
-def _look_into_nothing_found(evaluation: Evaluation) -> None:
-    """Raise or warn where a run that found nothing at all looks like wrong ids rather than a bad retriever."""
-    run, qrels = evaluation.run, evaluation.qrels
-    retrieved = [item for query_id in evaluation.records if query_id in run for item in run[query_id]]
-    if retrieved and all(item is None for item in retrieved):
+def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
+    """Give what in a run that found nothing at all looks like a mistake rather than a bad retriever, or raise it."""
+    records, run, match = evaluation.records, evaluation.run, evaluation.judge.match
+    if any(record.gain_ranks for record in records.tally[0]):
+        return
+    if len(evaluation.errors) == len(records):
+        query_id, error = next(iter(evaluation.errors.items()))
+        yield f"the retrieval of every query failed; of query {query_id!r} by {type(error).__name__}: {error}"
+    retrieved = [item for query_id in records if query_id in run for item in run[query_id]]
+    if not retrieved:
+        return
+    if all(item is None for item in retrieved):
         raise ValueError("every retrieved item is None: where are the ids? (a wrong key or attribute gives None)")
-    if evaluation.judge.match is None and retrieved:
-        gold = {item for query_id in evaluation.records for item in qrels[query_id]}
-        unjudged = [run[query_id] for query_id in run if query_id not in qrels]
-        elsewhere = [item for items in unjudged if isinstance(items, (list, tuple)) for item in items]
-        if gold.isdisjoint(retrieved) and not any(item in gold for item in elsewhere if isinstance(item, (str, int))):
-            warnings.warn(
-                "no relevant id was ever retrieved: are both in the same id space? "
-                f"The qrels have {_one_of(gold)}, the run has {_one_of(retrieved)}",
-                stacklevel=3,
-            )
+    gold = {item: None for query_id in records for item in evaluation.qrels[query_id]}
+    both_sides = f"The qrels have {_one_of(gold)}, the run has {_one_of(retrieved)}"
+    if match is not None:
+        yield f"no relevant text was ever retrieved, by match={getattr(match, '__name__', match)}. {both_sides}"
+    elif gold.keys().isdisjoint(retrieved) and not any(map(gold.__contains__, _unjudged_ids(evaluation))):
+        if any(len(item.split()) > 1 for item in gold if isinstance(item, str)):
+            yield f"no relevant text was ever retrieved to the letter: see match=, such as contains. {both_sides}"
+        else:
+            yield f"no relevant id was ever retrieved: are both in the same id space? {both_sides}"
+
+
+def _unjudged_ids(evaluation: Evaluation) -> Iterator[Hashable]:
+    """Give the ids that were retrieved for queries without judgements, whose items may be anything."""
+    for query_id, items in evaluation.run.items():
+        if query_id not in evaluation.qrels and isinstance(items, (list, tuple)):
+            yield from (item for item in items if isinstance(item, (str, int)))
 
 
 def _one_of(items: Iterable[Hashable]) -> str:
     for item in items:
-        return f"{item!r} ({type(item).__name__})"
+        return f"{item!r:.60} ({type(item).__name__})"
     return "nothing"

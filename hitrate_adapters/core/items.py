@@ -68,8 +68,9 @@ def string_id(found: object) -> str | None:
     >>> string_id(7), string_id("7"), string_id(7.0)
     ('7', '7', None)
     """
-    is_id = isinstance(found, (str, Integral)) and not isinstance(found, bool)
-    return str(found) if is_id else None
+    if isinstance(found, str):
+        return str.__str__(found)  # of a member of a str Enum its value, where str() gives its name
+    return str(found) if isinstance(found, Integral) and not isinstance(found, bool) else None
 
 
 def is_absent(item: object) -> bool:

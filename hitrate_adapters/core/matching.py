@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from numbers import Real
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 # Scripts written without spaces, where a "word" is one character: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han.
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_WORD = rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+"
-_ENOUGH_OF_A_GOLD_TEXT = 20  # characters: a shorter crumb of a gold text is in every other document too
+_LETTER = rf"[^\W{_UNSPACED}]"
+_LONG = 10_000  # characters: a longer text is not kept for the next comparison
+_ENOUGH = 20  # characters: a shorter crumb of a gold text is in every other document too, and so is a shorter gold text
 
 
 def same_text(retrieved: str, relevant: str) -> bool:
@@ -37,7 +38,8 @@ def contains(retrieved: str, relevant: str) -> bool:
     """Tell whether one text holds the other, after the folding of `same_text`.
 
     Use it where gold passages and chunks differ in size. A chunk that lies inside a gold text counts only when it has
-    20 characters or half of that text, so that a crumb such as "the" does not. Blank text matches nothing.
+    20 characters or half of that text, so that a crumb such as "the" does not. A gold text of less than 20 characters
+    must be whole words of the chunk, so that "5" is not in "15". Blank text matches nothing.
     Raises TypeError where either side is not a str.
 
     >>> contains("Refunds take five days.", "Refunds take five days. They go to the card that paid.")
@@ -48,7 +50,9 @@ def contains(retrieved: str, relevant: str) -> bool:
     chunk, gold = _fold(retrieved), _fold(relevant)
     if not chunk or not gold:
         return False
-    return gold in chunk or (len(chunk) >= min(_ENOUGH_OF_A_GOLD_TEXT, len(gold) / 2) and chunk in gold)
+    if gold in chunk:
+        return len(gold) >= _ENOUGH or _in_whole_words(gold, chunk)
+    return len(chunk) >= min(_ENOUGH, len(gold) / 2) and chunk in gold
 
 
 def overlap(share: float) -> Overlap:
@@ -98,16 +102,33 @@ def check_number(name: str, value: object, *, above: float = -inf, up_to: float 
         raise ValueError(f"{name} must be above {above:g} and at most {up_to:g}, got {value!r}")
 
 
-@lru_cache(maxsize=4096)
+def _in_whole_words(gold: str, chunk: str) -> bool:
+    before = rf"(?<!{_LETTER})" if re.match(_LETTER, gold) else ""
+    after = rf"(?!{_LETTER})" if re.match(_LETTER, gold[-1]) else ""
+    return re.search(before + re.escape(gold) + after, chunk) is not None
+
+
 def _fold(text: str) -> str:
     if not isinstance(text, str):
         raise TypeError(
             f"this matcher compares texts, found {text!r:.80} ({type(text).__name__}): "
             "pass texts, or leave match= out to compare ids"
         )
-    return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
+    return _folded(text) if len(text) <= _LONG else _folded.__wrapped__(text)
 
 
 @lru_cache(maxsize=4096)
+def _folded(text: str) -> str:
+    return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
+
+
 def _words(text: str) -> Counter[str]:
-    return Counter(re.findall(_WORD, _fold(text)))
+    folded = _fold(text)
+    return _counted(folded) if len(folded) <= _LONG else _counted.__wrapped__(folded)
+
+
+@lru_cache(maxsize=4096)
+def _counted(folded: str) -> Counter[str]:
+    marks = "".join(sorted(c for c in set(folded) if category(c).startswith("M")))  # parts of words that are not in \w
+    letter = rf"(?:{_LETTER}|[{marks}])" if marks else _LETTER
+    return Counter(re.findall(rf"[{_UNSPACED}][{marks}]*|{letter}+" if marks else rf"[{_UNSPACED}]|{letter}+", folded))

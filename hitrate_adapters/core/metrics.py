@@ -191,15 +191,16 @@ def metrics_at(
     >>> [str(metric) for metric in metrics_at(("hit_rate", "mrr@10"), k=(1, 5))]
     ['hit_rate@1', 'hit_rate@5', 'mrr@10']
     """
+    if not isinstance(metrics, (str, Metric, Iterable)):
+        raise TypeError(f"metrics must be a name such as 'hit_rate@5', or several; got {metrics!r}")
+    if theta is not None:
+        check_number("theta", theta, above=0, up_to=1)
     wanted = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
     cutoffs = list(k) if isinstance(k, Iterable) and not isinstance(k, (str, bytes)) else [k]
     if not wanted or not cutoffs:
         raise ValueError(f"at least one metric and one k are needed, got metrics={wanted!r}, k={cutoffs!r}")
-    parsed = [Metric.parse(spec) for spec in wanted]
-    if theta is not None and all(metric.name != "hit_rate" for metric in parsed):
-        raise ValueError(f"theta belongs to hit_rate, which is not among the metrics; got theta={theta!r}")
     found: dict[Metric, None] = {}
-    for metric in parsed:
+    for metric in map(Metric.parse, wanted):
         own_theta = theta if metric.name == "hit_rate" and metric.theta is None else metric.theta
         own_cutoffs = cutoffs if metric.k is None else [metric.k]
         found.update((Metric(metric.name, at, own_theta), None) for at in own_cutoffs)  # type: ignore[arg-type]
@@ -213,7 +214,7 @@ def column_name(metric: Metric, match_on: str = "auto", match: Matcher | None = 
     'hit_rate@5[ids, unique]'
     """
     options = [match_on] if match_on != "auto" else []
-    options += [getattr(match, "__name__", repr(match))] if match is not None else []
+    options += [getattr(getattr(match, "func", match), "__name__", repr(match))] if match is not None else []
     options += ["unique"] if unique else []
     return f"{metric}[{', '.join(options)}]" if options else str(metric)
 

@@ -152,6 +152,16 @@ class Judge:
                 pass
         return Records(qrels, *_codes(map(self._key, golds, rankings, qrels)))
 
+    def faults(self, qrels: Mapping[Any, Items], run: Mapping[Any, Items]) -> dict[Hashable, Exception]:
+        """Return query id -> what judging it raises, for runs in which one such query must not lose the others."""
+        found: dict[Hashable, Exception] = {}
+        for query_id, relevant in qrels.items():
+            try:
+                self._key(relevant, run.get(query_id, ()), query_id)
+            except Exception as error:
+                found[query_id] = error
+        return found
+
     @property
     def rules(self) -> dict[str, object]:
         """The arguments it was made with."""

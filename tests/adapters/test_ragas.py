@@ -71,10 +71,10 @@ def drive(case):
     legacy = {metric.name: values for metric, values in zip(metrics, run_legacy(rows, metrics), strict=True)}
     modern = {metric.name: asyncio.run(run_modern(rows, metric)) for metric in metrics}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no relevant id was ever retrieved", UserWarning)
+        warnings.filterwarnings("ignore", "no relevant (id|text) was ever retrieved", UserWarning)
         alone = HitRateEvaluator(k=None, metrics=list(case.expect), **options).evaluate(rows)
     own = {
-        metric.name: [row[column] for row in alone.rows] for metric, column in zip(metrics, alone.means, strict=True)
+        metric.name: [row[column] for row in alone.rows()] for metric, column in zip(metrics, alone.means, strict=True)
     }
     assert repr(legacy) == repr(modern) == repr(own)  # repr, since NaN differs from itself
     return {
@@ -486,7 +486,7 @@ DATASETS = {
 @pytest.mark.parametrize("dataset", DATASETS.values(), ids=DATASETS)
 def test_every_kind_of_dataset(dataset):
     result = HitRateEvaluator((1, 5)).evaluate(dataset)
-    assert [(row["user_input"], row["hit_rate@1"], row["hit_rate@5"]) for row in result.rows] == [
+    assert [(row["user_input"], row["hit_rate@1"], row["hit_rate@5"]) for row in result.rows()] == [
         ("q1", 0.0, 1.0),
         ("q2", 1.0, 1.0),
         ("q3", 0.0, 0.0),
@@ -509,8 +509,8 @@ def test_the_result():
     result = HitRateEvaluator(1, ("hit_rate", "mrr@10")).evaluate(rows, query_id="user_input")
     assert (result.n_scored, result.n_unscored) == (3, 2)
     assert result.evaluation.unscored == ("q4",)
-    assert [row["user_input"] for row in result.rows] == ["q1", "q2", "q3", "q4", "q5"]
-    assert math.isnan(result.rows[4]["hit_rate@1"])
+    assert [row["user_input"] for row in result.rows()] == ["q1", "q2", "q3", "q4", "q5"]
+    assert math.isnan(result.rows()[4]["hit_rate@1"])
     assert str(result).splitlines() == [
         "hit_rate@1  0.333  [0.061, 0.792]",
         "mrr@10      0.500",
@@ -629,3 +629,14 @@ def test_an_import_failure_names_its_cure(absent, advice):
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: ")
     assert advice in last
+
+
+def test_a_matcher_that_raises_on_one_row_loses_no_other():
+    def match(retrieved, relevant):
+        return {"a": True, "b": False}[retrieved] and relevant == "a"
+
+    rows = [{"retrieved_contexts": [text], "reference_contexts": ["a"]} for text in ("a", "b", "?")]
+    result = HitRateEvaluator(k=1, match=match).evaluate(rows)
+    assert {key: type(error) for key, error in result.errors.items()} == {2: KeyError}
+    assert (float(result.means["hit_rate@1[match]"]), result.n_scored, result.n_unscored) == (0.5, 2, 1)
+    assert [row["hit_rate@1[match]"] for row in result.rows()] == [1.0, 0.0, pytest.approx(math.nan, nan_ok=True)]

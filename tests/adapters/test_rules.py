@@ -5,6 +5,7 @@ Each mutation below breaks one rule in the core itself. An adapter that stayed g
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from itertools import repeat
 
 import pytest
@@ -12,10 +13,11 @@ import pytest
 from hitrate_adapters import METRICS, same_text
 from hitrate_adapters.core import matching, metrics
 from hitrate_adapters.core.records import Judge, Records
-from tests.adapters.cases import BAD_CONFIGURATIONS, CASES
+from tests.adapters.cases import BAD_CONFIGURATIONS, CASES, PARAGRAPH
 from tests.adapters.test_conformance import FRAMEWORKS, adapter  # noqa: F401 - the fixture
 
 RIGHT = Judge.__call__
+FOLD, WORDS = matching._fold, matching._words
 NAMED = {case.name: case for case in CASES}
 
 
@@ -149,8 +151,28 @@ RULES = {
         lambda monkeypatch: monkeypatch.setattr(matching, "_fold", lambda text: text),
         ["same_text folds case, width and white space"],
     ),
+    "blank text is not the same text": (
+        lambda monkeypatch: monkeypatch.setattr(matching, "_fold", lambda text: FOLD(text) or "blank"),
+        ["blank text is not the same text"],
+    ),
+    "blank text is in nothing": (
+        lambda monkeypatch: monkeypatch.setattr(matching, "_fold", lambda text: FOLD(text) or PARAGRAPH.casefold()),
+        ["blank text matches nothing"],
+    ),
+    "short gold texts are whole words": (
+        attribute(matching, "_in_whole_words", lambda *_: True),
+        ["a short gold text is whole words of the chunk"],
+    ),
+    "words are counted": (
+        lambda monkeypatch: monkeypatch.setattr(matching, "_words", lambda text: Counter(set(WORDS(text)))),
+        ["a word that the gold text has twice must be there twice"],
+    ),
+    "texts without words are compared": (
+        attribute(matching, "same_text", lambda *_: True),
+        ["a gold text without words overlaps an equal text"],
+    ),
     "crumbs do not count": (
-        attribute(matching, "_ENOUGH_OF_A_GOLD_TEXT", 0),
+        attribute(matching, "_ENOUGH", 0),
         ["a crumb is not contained in everything"],
     ),
 }

@@ -9,7 +9,19 @@ import warnings
 
 import pytest
 
-from hitrate_adapters import METRICS, Evaluation, Metric, QueryRecord, Run, Score, evaluate, judge, overlap, same_text
+from hitrate_adapters import (
+    METRICS,
+    Evaluation,
+    Metric,
+    QueryRecord,
+    Run,
+    Score,
+    evaluate,
+    judge,
+    overlap,
+    run_retriever,
+    same_text,
+)
 from hitrate_adapters.core.evaluation import mean
 
 QRELS = {"q1": {"d2", "d7"}, "q2": {"d1", "d11"}}
@@ -354,9 +366,31 @@ def test_ids_that_another_query_retrieved_are_not_warned_of():
         assert evaluate({"q1": ["a"], "q2": ["b"]}, {"q1": ["b"], "q2": ["a"]}).hit_rate() == 0.0
 
 
-def test_texts_are_not_warned_of():
-    with warnings.catch_warnings(action="error"):
+def test_a_matcher_that_finds_nothing_is_warned_of():
+    with pytest.warns(UserWarning, match=r"no relevant text was ever retrieved, by match=same_text.*'a' \(str\)"):
         assert evaluate({"q": ["a"]}, {"q": ["b"]}, match=same_text).hit_rate() == 0.0
+
+
+def test_texts_that_differ_are_told_of_matchers():
+    with pytest.warns(UserWarning, match="no relevant text was ever retrieved to the letter: see match="):
+        evaluate({"q": ["Refunds take five days."]}, {"q": ["Refunds take five days"]})
+
+
+def test_a_retriever_that_fails_on_every_query_is_warned_of():
+    run = run_retriever(lambda query: query["text"], {"q1": "x", "q2": "y"})
+    with pytest.warns(
+        UserWarning, match=r"the retrieval of every query failed; of query 'q1' by TypeError: string ind"
+    ):
+        evaluation = evaluate({"q1": ["a"], "q2": ["b"]}, run)
+    assert "warning: the retrieval of every query failed" in str(evaluation)
+
+
+def test_warnings_are_kept():
+    with pytest.warns(UserWarning, match="same id space"):
+        evaluation = evaluate({"q": [1]}, {"q": ["1"]})
+    (warning,) = evaluation.warnings
+    assert warning.endswith("same id space? The qrels have 1 (int), the run has '1' (str)")
+    assert evaluate({"q": [1]}, {"q": [1]}).warnings == ()
 
 
 def test_a_run_that_retrieved_nothing_is_not_warned_of():
@@ -441,7 +475,7 @@ def test_an_evaluation_is_a_collection_of_query_ids(evaluation):
 
 def test_an_evaluation_shows_its_sizes():
     evaluation = evaluate({"q1": ["a"], "q2": [], "q3": ["a"]}, {"q1": ["a"], "r": []})
-    assert repr(evaluation) == "<Evaluation of 2 queries, 2 unscored, 1 missing>"
+    assert repr(evaluation) == "<Evaluation: 2 scored, 2 unscored, 1 missing>"
 
 
 def test_an_evaluation_cannot_be_changed(evaluation):

@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 from hitrate_adapters import contains, overlap, same_text
+from hitrate_adapters.core import matching
 
 PARAGRAPH = "Refunds take five days. They go to the card that paid."
 
@@ -143,3 +144,43 @@ def test_overlap_shows_the_call_that_makes_it():
 
 def test_overlap_survives_pickling():
     assert pickle.loads(pickle.dumps(overlap(0.7))) == overlap(0.7)  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("gold", "chunk", "is_in"),
+    [
+        ("5", "It costs 15 euros.", False),
+        ("5", "It costs 5 euros.", True),
+        ("Paris", "The Parisian metro", False),
+        ("Paris", "(Paris)", True),
+        ("$5", "US$5", True),
+        ("C++", "in C++20", True),
+        ("\u4e94\u5929", "\u9700\u8981\u4e94\u5929\u3002", True),
+        ("x" * 19, "x" * 20, False),
+        ("x" * 20, "x" * 21, True),
+    ],
+)
+def test_a_short_gold_text_must_be_whole_words_of_the_chunk(gold, chunk, is_in):
+    assert contains(chunk, gold) is is_in
+
+
+@pytest.mark.parametrize(
+    ("gold", "chunk"),
+    [
+        ("\u0926\u093e\u0928", "\u0926\u093f\u0928"),  # Hindi: daan, din
+        ("\u05e1\u05b5\u05e4\u05b6\u05e8", "\u05e1\u05b8\u05e4\u05b7\u05e8"),  # Hebrew: sefer, safar
+        ("x\u0304", "x\u0302"),
+    ],
+    ids=["Hindi", "Hebrew", "letters without a composed form"],
+)
+def test_combining_marks_are_part_of_a_word(gold, chunk):
+    assert not overlap(0.1)(chunk, gold)
+    assert overlap(1)(f"{gold} {chunk}", gold)
+
+
+def test_long_texts_are_not_kept():
+    contains("a " * 10_000, "b " * 10_000)
+    before = matching._folded.cache_info().currsize
+    for number in range(3):
+        contains(f"{number} " * 10_000, "b " * 10_000)
+    assert matching._folded.cache_info().currsize == before

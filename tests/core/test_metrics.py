@@ -400,6 +400,12 @@ def test_a_column_name_tells_what_differs_from_the_usual_rules(rules, name):
     assert column_name(Metric("hit_rate", 5, 0.5), **rules) == name
 
 
-def test_theta_without_a_hit_rate_is_refused():
-    with pytest.raises(ValueError, match=r"theta belongs to hit_rate, which is not among the metrics; got theta=0\.5"):
-        metrics_at(("mrr", "recall"), 5, theta=0.5)
+def test_theta_is_checked_where_no_metric_takes_it():
+    with pytest.raises(ValueError, match=r"theta must be above 0 and at most 1, got 7"):
+        metrics_at(("mrr", "recall"), 5, theta=7)
+
+
+@pytest.mark.parametrize("metrics", [None, 5])
+def test_metrics_that_are_no_names_are_refused(metrics):
+    with pytest.raises(TypeError, match="metrics must be a name such as 'hit_rate@5', or several; got"):
+        metrics_at(metrics, 5)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hitrate_adapters import METRICS, Metric, contains, evaluate, judge, overlap, same_text
 
-pytestmark = pytest.mark.filterwarnings("ignore:no relevant id was ever retrieved")
+pytestmark = pytest.mark.filterwarnings("ignore:no relevant (id|text) was ever retrieved")
 
 ITEMS = st.sampled_from("abcdefgh")
 GRADES = st.integers(-1, 3) | st.floats(0.125, 4, width=16)

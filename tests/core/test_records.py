@@ -527,3 +527,11 @@ def test_an_id_is_a_str_or_an_int(found, string):
 @pytest.mark.parametrize("found", [None, True, 1.0, NAN, b"a", ["a"], Decimal(7)], ids=repr)
 def test_whatever_else_is_no_id(found):
     assert string_id(found) is None
+
+
+def test_faults_are_what_judging_raises_by_query():
+    def match(retrieved, relevant):
+        return {"y": True, "n": False}[retrieved] and relevant == "a"
+
+    faults = Judge(match=match).faults({"q1": ["a"], "q2": ["a"], "q3": "a", "q4": ["a"]}, {"q1": ["y"], "q2": ["?"]})
+    assert {query_id: type(error) for query_id, error in faults.items()} == {"q2": KeyError, "q3": TypeError}
