@@ -27,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Evaluate the handbook in each framework, or the folder that --data names by hit rate."""
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").partition("\n")[0],
-        epilog="HITRATE_JUDGE_MODEL=gpt-4o-mini puts a real model in the place of the offline judge.",
+        epilog='The files are JSON lines: {"_id": ..., "text": ...} for passages and queries, and for the judgements '
+        '{"query_id": ..., "relevant": [passage ids]}, or passage id -> grade. HITRATE_JUDGE_MODEL=gpt-4o-mini puts a real model in the place of the offline judge.',
     )
     parser.add_argument(
         "--data", metavar="DIR", help="a folder with corpus.jsonl, queries.jsonl and qrels.jsonl: print their hit rates"
@@ -47,7 +48,11 @@ def evaluate_folder(folder: str) -> None:
     data = load(folder)
     print(f"{len(data.corpus):,} passages, {len(data.queries):,} queries", flush=True)
     evaluations = judge(data, retrievers(data), 10)
-    print(scored(evaluations["bm25"]), end="\n\n")
+    print(scored(evaluations["bm25"]))
+    unknown = {passage for relevant in data.qrels.values() for passage in relevant} - data.corpus.keys()
+    if unknown:
+        print(f"{len(unknown):,} relevant ids are not in corpus.jsonl, such as {min(unknown)!r}: nothing can find them")
+    print()
     means = {name: {f"hit_rate@{k}": float(each.hit_rate(k)) for k in (1, 5, 10)} for name, each in evaluations.items()}
     print_table("", means, evaluations)
     print(conclusion(evaluations, 5))

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import bm25s
@@ -45,26 +46,34 @@ class Data:
 
 
 def load(folder: str | Path) -> Data:
-    """Read `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl` from a folder; ids become strings.
+    """Read a folder of JSON lines; ids become strings.
+
+    Its files are `corpus.jsonl`, of rows such as {"_id": "p1", "text": "..."}, `queries.jsonl`, the same and with a
+    "reference" answer if there is one, and `qrels.jsonl`, {"query_id": "q1", "relevant": ["p1"]} or {"p1": grade}.
 
     Raises OSError for a file that cannot be read, ValueError for a row that is not what it must be; both name the file.
     """
     corpus = _rows(Path(folder, "corpus.jsonl"), "_id", "text", str)
     queries = _rows(Path(folder, "queries.jsonl"), "_id", "text", str)
-    qrels = _rows(Path(folder, "qrels.jsonl"), "query_id", "relevant", dict)
-    if corpus.keys().isdisjoint(passage for row in qrels.values() for passage in row["relevant"]):
+    qrels = _rows(Path(folder, "qrels.jsonl"), "query_id", "relevant", dict | list)
+    relevant = [passage for row in qrels.values() for passage in row["relevant"]]
+    if corpus.keys().isdisjoint(relevant):
         raise ValueError(
-            f"no relevant id of {folder}/qrels.jsonl is the _id of a passage, such as {next(iter(corpus))!r}"
+            f"no relevant id of {folder}/qrels.jsonl, such as {relevant[:1]}, is the _id of a passage, "
+            f"such as {next(iter(corpus))!r}"
         )
     return Data(
         corpus={key: row["text"] for key, row in corpus.items()},
         queries={key: row["text"] for key, row in queries.items()},
-        qrels={key: row["relevant"] for key, row in qrels.items()},
+        qrels={
+            key: row["relevant"] if isinstance(row["relevant"], dict) else dict.fromkeys(row["relevant"], 1)
+            for key, row in qrels.items()
+        },
         references={key: row["reference"] for key, row in queries.items() if row.get("reference")},
     )
 
 
-def _rows(path: Path, key: str, field: str, kind: type) -> dict[str, dict[str, Any]]:
+def _rows(path: Path, key: str, field: str, kind: type | UnionType) -> dict[str, dict[str, Any]]:
     """Return the rows of a JSON lines file by id, each with a field of that kind."""
     rows: dict[str, dict[str, Any]] = {}
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
@@ -75,7 +84,8 @@ def _rows(path: Path, key: str, field: str, kind: type) -> dict[str, dict[str, A
         except ValueError as error:
             raise ValueError(f"{path}, line {number} is not JSON: {error}") from error
         if not isinstance(row, dict) or row.get(key) is None or not isinstance(row.get(field), kind):
-            raise ValueError(f"{path}, line {number} must have {key!r} and {field!r} ({kind.__name__}): {row!r:.80}")
+            wanted = getattr(kind, "__name__", kind)
+            raise ValueError(f"{path}, line {number} must have {key!r} and {field!r} ({wanted}): {row!r:.80}")
         if str(row[key]) in rows:
             raise ValueError(f"{path}, line {number}: the {key} {row[key]!r} stands twice in the file")
         rows[str(row[key])] = row
