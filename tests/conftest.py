@@ -4,6 +4,7 @@ import os
 import re
 from collections import Counter
 
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # before litellm is imported
 os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # before ragas is imported
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 

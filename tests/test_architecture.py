@@ -28,6 +28,7 @@ LAYERS = [{"matching"}, {"items"}, {"records"}, {"metrics", "intervals"}, {"disp
 """A module of the core imports from earlier layers only."""
 
 FRAMEWORKS = {
+    "futureagi": "fi",
     "deepeval": "deepeval",
     "langchain": "langchain_core",
     "langsmith": "langsmith",

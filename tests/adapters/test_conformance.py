@@ -12,6 +12,8 @@ FRAMEWORKS = {
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "ragas": "ragas",
+    "futureagi": "hitrate_adapters",
+    "futureagi_sdk": "fi",
     "deepeval": "deepeval",
 }
 """Adapter -> the import name of its framework; where that is absent its cases are skipped (and CI fails)."""

@@ -1,0 +1,234 @@
+"""Future AGI's `evaluate("hit_rate", ...)` and its family, computed here: nothing is sent, nothing else is needed.
+
+`register()` puts the same metrics into Future AGI's own package, so that `fi.evals.evaluate` computes them locally.
+
+>>> result = evaluate("hit_rate", hypothesis='["d1", "d2", "d3"]', reference='["d2", "d7"]', k=2)
+>>> result.score, result.reason
+(1.0, 'first relevant item at rank 2; 1 of 2 relevant in the top 2')
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._extras import extra
+from .core.evaluation import Score, mean
+from .core.items import Items, string_id
+from .core.metrics import Metric
+from .core.records import Judge, Matcher
+
+__all__ = ["METRIC_OF", "Result", "Results", "evaluate", "register"]
+
+METRIC_OF = {
+    "hit_rate": "hit_rate",
+    "recall_at_k": "recall",
+    "precision_at_k": "precision",
+    "ndcg_at_k": "ndcg",
+    "mrr": "mrr",
+    "mean_average_precision": "map",
+}
+"""Future AGI's name of an evaluation -> the metric's name here."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one row, with the names that Future AGI's own results have."""
+
+    eval_name: str
+    """The name that was asked for."""
+    score: float | None
+    """The value in [0, 1]; None where the row was skipped or failed."""
+    reason: str
+    """What the score rests on, or why there is none."""
+    status: str = "completed"
+    """Or "skipped", where the reference is empty, or "failed", where the row cannot be read."""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the score is at least 0.5, Future AGI's bar; None where there is no score."""
+        return None if self.score is None else self.score >= 0.5
+
+    @property
+    def error(self) -> str | None:
+        """What is wrong with a row that failed."""
+        return self.reason if self.status == "failed" else None
+
+
+class Results(list[Result]):
+    """The results of a batch, one for each row, in order, and their mean."""
+
+    def __init__(self, results: list[Result], metric: Metric) -> None:
+        """Keep what the mean is the mean of."""
+        super().__init__(results)
+        self.metric = metric
+
+    @property
+    def mean(self) -> Score | None:
+        """The mean over the rows with a score, which knows its n and, for hit rate, its interval; None for none."""
+        scores = [result.score for result in self if result.score is not None]
+        value = mean(scores)
+        return None if value is None else Score(value, self.metric, len(scores))
+
+
+def evaluate(  # noqa: PLR0913 - options, by name only
+    eval_name: str,
+    *,
+    hypothesis: object,
+    reference: object,
+    k: int | None = None,
+    theta: float | None = None,
+    match: Matcher | None = None,
+    unique: bool = False,
+) -> Any:
+    """Return the `Result` of one query, or the `Results` of a batch, one for each row.
+
+    A row that cannot be read has the status "failed", one with an empty reference "skipped"; neither has a score.
+
+    Args:
+        eval_name: "hit_rate", "recall_at_k", "precision_at_k", "ndcg_at_k", "mrr" or "mean_average_precision".
+        hypothesis: what was retrieved, best first: a list of texts or ids, or that list as a string of JSON. A list
+            whose elements are lists, or strings that begin with "[", is a batch, and each element a row.
+        reference: what is relevant, in the same form; or item -> grade, also in JSON, for graded nDCG.
+        k: the cutoff; None: all that was retrieved.
+        theta: for hit rate only, the share of the reference that makes a hit, 0 < theta <= 1. None: at least one item.
+        match: when a retrieved text counts as a relevant one, such as `contains`. None: equality.
+        unique: drop repeats before the cutoff, for document ids that chunks share.
+
+    Raises:
+        TypeError, ValueError: the name or an option is wrong, or the sides of a batch differ in length.
+
+    >>> rows = evaluate("hit_rate", hypothesis=['["d1", "d2"]', '["d3"]'], reference=['["d2"]', "[]"])
+    >>> [(row.score, row.status) for row in rows]
+    [(1.0, 'completed'), (None, 'skipped')]
+    >>> rows.mean
+    hit_rate = 1.000 [0.207, 1.000] (n=1)
+    """
+    if not isinstance(eval_name, str) or eval_name not in METRIC_OF:
+        raise ValueError(f"unknown evaluation {eval_name!r}: one of {', '.join(METRIC_OF)}")
+    metric = Metric(METRIC_OF[eval_name], k, theta)
+    judge = Judge(match=match, unique=unique)
+    if _is_batch(hypothesis) or _is_batch(reference):
+        rows = _rows(hypothesis, reference)
+        return Results([_result(eval_name, metric, judge, *row) for row in rows], metric)
+    return _result(eval_name, metric, judge, hypothesis, reference)
+
+
+def register() -> None:
+    """Put the metrics of `METRIC_OF` into Future AGI's registry, where `fi.evals.evaluate` then finds them.
+
+    It takes the options of `evaluate` beside `hypothesis` and `reference`. The package has metrics of its own under the
+    names "mrr", "recall_at_k" and "precision_at_k", with other inputs, which are replaced.
+
+    Raises ImportError where Future AGI's package, ai-evaluation, is absent.
+    """
+    with extra("futureagi", "fi.evals"):  # here, since it takes long to import and `evaluate` does without
+        from fi.evals.local.execution_mode import LOCAL_CAPABLE_METRICS
+        from fi.evals.local.registry import get_registry
+        from fi.evals.metrics.base_metric import BaseMetric
+        from fi.evals.types import BaseMetricInput, BatchRunResult, ConfigPossibleValues, EvalResult
+
+    class Inputs(BaseMetricInput, extra="allow"):  # type: ignore[misc, call-arg]
+        """Takes anything, because their validation would make a score of 0.0 of what it refuses."""
+
+        hypothesis: Any = None
+        reference: Any = None
+        k: Any = None
+        theta: Any = None
+        match: Any = None
+        unique: Any = False
+
+    class Ranking(BaseMetric[Inputs]):  # type: ignore[misc]
+        """One of the metrics, as their registry wants it."""
+
+        metric_name = ""
+
+        def compute_one(self, inputs: Inputs) -> dict[str, Any]:
+            """Return the output, None for an empty reference, and the reason; raise for what cannot be scored."""
+            options = {
+                name: value for name, value in self.config.items() if name not in ConfigPossibleValues.model_fields
+            }
+            options |= {name: getattr(inputs, name) for name in inputs.model_fields_set}
+            result = evaluate(self.metric_name, **options)
+            if isinstance(result, Results):
+                raise TypeError(
+                    "fi.evals.evaluate returns one result: pass a batch to hitrate_adapters.futureagi.evaluate"
+                )
+            if result.error:
+                raise ValueError(result.error)
+            return {"output": result.score, "reason": result.reason}
+
+        def evaluate(self, inputs: Sequence[Any]) -> Any:
+            """Return one result per row; a row that fails has the output None, and raises where it is the only one."""
+            results = []
+            for row in inputs:
+                try:
+                    results += super().evaluate([Inputs.model_validate(row)]).eval_results
+                except Exception as error:
+                    if len(inputs) == 1:
+                        raise
+                    results.append(EvalResult(name=self.metric_name, output=None, reason=str(error), runtime=0))
+            return BatchRunResult(eval_results=results)
+
+    for name in METRIC_OF:
+        get_registry().register(name, type("Ranking", (Ranking,), {"metric_name": name}))
+        LOCAL_CAPABLE_METRICS.add(name)
+
+
+def _result(eval_name: str, metric: Metric, judge: Judge, hypothesis: object, reference: object) -> Result:
+    try:
+        record = judge(_items("reference", reference), _items("hypothesis", hypothesis))
+    except Exception as error:
+        return Result(eval_name, None, f"{type(error).__name__}: {error}", "failed")
+    if not record.n_relevant:
+        return Result(eval_name, None, metric.explain(record), "skipped")
+    return Result(eval_name, metric(record), metric.explain(record))
+
+
+def _is_batch(given: object) -> bool:
+    return isinstance(given, (list, tuple)) and any(
+        isinstance(row, (list, tuple)) or (isinstance(row, str) and row.lstrip().startswith("[")) for row in given
+    )
+
+
+def _rows(hypothesis: object, reference: object) -> Iterable[tuple[object, object]]:
+    if (
+        isinstance(hypothesis, (list, tuple))
+        and isinstance(reference, (list, tuple))
+        and len(hypothesis) == len(reference)
+    ):
+        return zip(hypothesis, reference, strict=True)
+    raise ValueError(
+        "a list with an element that is a list, or a string that begins with '[', is a batch, with as many rows in the "
+        f"hypothesis, {_size(hypothesis)}, as in the reference, {_size(reference)}: "
+        "pass texts of a single query that begin so as json.dumps(texts)"
+    )
+
+
+def _size(side: object) -> str:
+    return f"{len(side)} rows" if isinstance(side, (list, tuple)) else f"no list but {side!r:.60}"
+
+
+def _items(side: str, given: object) -> Items:
+    """Return the items of one side of a row, ids as `str`."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{side} is no JSON ({error}): {given!r:.60}") from error
+    if isinstance(given, Mapping):
+        return {_item(side, item): number for item, number in given.items()}
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"{side} must be a list, or one as JSON; found {given!r:.60} ({type(given).__name__})")
+    return [_item(side, item) for item in given]
+
+
+def _item(side: str, item: object) -> str | None:
+    if item is None and side == "hypothesis":  # a slot that never hits
+        return None
+    found = string_id(item)
+    if found is None:
+        raise ValueError(f"{side} holds {item!r:.60} ({type(item).__name__}): an item is a str, or an int as an id")
+    return found
