@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").partition("\n")[0],
         epilog='The files are JSON lines: {"_id": ..., "text": ...} for passages and queries, and for the judgements '
-        '{"query_id": ..., "relevant": [passage ids]}, or passage id -> grade. HITRATE_JUDGE_MODEL=gpt-4o-mini puts a real model in the place of the offline judge.',
+        '{"query_id": ..., "relevant": [passage ids]}, or passage id -> grade. '
+        "HITRATE_JUDGE_MODEL=gpt-4o-mini puts a real model in the place of the offline judge.",
     )
     parser.add_argument(
         "--data", metavar="DIR", help="a folder with corpus.jsonl, queries.jsonl and qrels.jsonl: print their hit rates"

@@ -167,8 +167,12 @@ def test_bad_data_is_a_message(tmp_path):
         ("corpus.jsonl", "\n{oops\n", "corpus.jsonl, line 2 is not JSON"),
         ("queries.jsonl", '{"_id": "q", "question": "?"}', "queries.jsonl, line 1 must have '_id' and 'text' (str)"),
         ("queries.jsonl", "[1]", "queries.jsonl, line 1 must have"),
-        ("qrels.jsonl", '{"query_id": "q", "relevant": {"x": 1}}', "qrels.jsonl is the _id of a passage, such as 'p'"),
-        ("qrels.jsonl", '{"query_id": "q", "relevant": ["p"]}', "qrels.jsonl, line 1 must have .* (dict)"),
+        (
+            "qrels.jsonl",
+            '{"query_id": "q", "relevant": {"x": 1}}',
+            "qrels.jsonl, such as ['x'], is the _id of a passage, such as 'p'",
+        ),
+        ("qrels.jsonl", '{"query_id": "q", "relevant": "p"}', "qrels.jsonl, line 1 must have .* (dict | list)"),
     ],
 )
 def test_bad_rows(example, tmp_path, file, text, message):
