@@ -5,6 +5,7 @@ from .core.matching import contains, overlap, same_text
 from .core.metrics import METRICS, Metric
 from .core.records import QueryRecord, judge
 from .core.retrieval import Run, run_retriever
+from .core.scoring import scorer
 
 __all__ = [
     "METRICS",
@@ -19,5 +20,6 @@ __all__ = [
     "overlap",
     "run_retriever",
     "same_text",
+    "scorer",
 ]
 __version__ = "0.1.0"

@@ -13,6 +13,7 @@ FRAMEWORKS = {
     "langsmith": "langsmith",
     "ragas": "ragas",
     "futureagi": "hitrate_adapters",
+    "scorer": "hitrate_adapters",
     "futureagi_sdk": "fi",
     "deepeval": "deepeval",
 }
