@@ -34,6 +34,7 @@ FRAMEWORKS = {
     "langsmith": "langsmith",
     "llama_index": "llama_index",
     "ragas": "ragas",
+    "trulens": "trulens",
 }
 """Adapter -> the one framework that it imports."""
 

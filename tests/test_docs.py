@@ -18,6 +18,7 @@ NEEDS = {
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "ragas": "ragas",
+    "trulens": "trulens",
     "deepeval": "deepeval",
 }
 
