@@ -10,7 +10,7 @@ version = release = hitrate_adapters.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
-autodoc_mock_imports = ["deepeval", "trulens"]  # whose extras are not part of `all`
+autodoc_mock_imports = ["deepeval", "pydantic_evals", "trulens"]  # whose extras are not part of `all`
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 default_role = "code"

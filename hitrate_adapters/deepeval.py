@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-class _AtK(BaseMetric):  # type: ignore[misc] # DeepEval is not typed
+class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is not installed
     """What the metrics share: DeepEval's protocol around one `Metric` of the core.
 
     DeepEval copies a metric for each test case: it calls the class with the attributes that have the names of the

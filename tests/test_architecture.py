@@ -30,6 +30,7 @@ LAYERS = [{"matching"}, {"items"}, {"records"}, {"metrics", "intervals"}, {"disp
 FRAMEWORKS = {
     "futureagi": "fi",
     "deepeval": "deepeval",
+    "pydantic_evals": "pydantic_evals",
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "llama_index": "llama_index",

@@ -20,6 +20,7 @@ NEEDS = {
     "ragas": "ragas",
     "trulens": "trulens",
     "deepeval": "deepeval",
+    "pydantic_evals": "pydantic_evals",
 }
 
 

@@ -16,6 +16,7 @@ FRAMEWORKS = {
     "scorer": "hitrate_adapters",
     "futureagi_sdk": "fi",
     "deepeval": "deepeval",
+    "pydantic_evals": "pydantic_evals",
     "trulens": "trulens",
 }
 """Adapter -> the import name of its framework; where that is absent its cases are skipped (and CI fails)."""

@@ -310,7 +310,7 @@ BAD = {
     "a string": ({"relevant_ids": "d1", "retrieved_ids": ["d1"]}, "relevant items are the string 'd1'"),
     "a set": ({"relevant_ids": ["d1"], "retrieved_ids": {"d1"}}, "which has no order"),
     "a number": ({"relevant_ids": ["d1"], "retrieved_ids": 7}, "retrieved items must be a list"),
-    "no id": ({"relevant_ids": [None], "retrieved_ids": ["d1"]}, "None or NaN"),
+    "no id": ({"relevant_ids": [None], "retrieved_ids": ["d1"]}, "None"),
     "no hash": ({"relevant_ids": [{"id": "d1"}], "retrieved_ids": ["d1"]}, "unhashable"),
 }
 

@@ -1,0 +1,347 @@
+"""pydantic-evals: `Dataset.evaluate` of cases in memory and of the same from YAML agree; YAML holds the options."""
+
+import asyncio
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from pydantic_evals import Case, Dataset
+from pydantic_evals.evaluators import EqualsExpected, Evaluator
+
+from hitrate_adapters import contains
+from hitrate_adapters.core.records import Matcher
+from hitrate_adapters.pydantic_evals import HitRateEvaluator
+
+ROOT = Path(__file__).parents[2]
+
+
+# The conformance table
+
+
+def drive(case):
+    evaluator = HitRateEvaluator(
+        k=None, metrics=list(case.expect), match_on=case.match_on, match=case.match, unique=case.unique
+    )
+    cases = [Case(name=query, inputs=query, expected_output=gold) for query, gold in case.relevant.items()]
+    report = run(cases, [evaluator], case.retrieved.__getitem__)
+    names = dict(zip(case.expect, evaluator._metrics, strict=True))
+    values = {spec: {query: score_of(report, query, name) for query in case.relevant} for spec, name in names.items()}
+    if case.match is None:
+        from_yaml = run(through_yaml(cases, [evaluator]), [], case.retrieved.__getitem__)
+        assert scores(from_yaml) == scores(report)
+    return values
+
+
+def build(**configuration):
+    return HitRateEvaluator(**configuration)
+
+
+def run(cases, evaluators, task):
+    dataset = (
+        cases
+        if isinstance(cases, Dataset)
+        else Dataset[Any, Any, Any](name="golden", cases=cases, evaluators=evaluators)
+    )
+    with asyncio.Runner() as runner:
+        return runner.run(dataset.evaluate(as_coroutine(task), progress=False))
+
+
+def as_coroutine(task):
+    async def answer(inputs):
+        return task(inputs)
+
+    return answer
+
+
+def through_yaml(cases, evaluators, *types):
+    """Give the dataset as it comes back from a file of its own."""
+    types = [HitRateEvaluator, *types]
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "golden.yaml")
+        dataset = Dataset[Any, Any, Any](name="golden", cases=cases, evaluators=evaluators)
+        dataset.to_file(file, custom_evaluator_types=types)
+        return Dataset[Any, Any, Any].from_file(file, custom_evaluator_types=types)
+
+
+def scores(report):
+    return {case.name: {name: score.value for name, score in case.scores.items()} for case in report.cases}
+
+
+def score_of(report, query, name):
+    """Give the score, which has a reason; or None where the report has a failure that says why."""
+    (case,) = [case for case in report.cases if case.name == query]
+    if name in case.scores:
+        assert not case.evaluator_failures
+        assert case.scores[name].reason
+        assert type(case.scores[name].value) is float  # a bool would be an assertion
+        return case.scores[name].value
+    (failure,) = case.evaluator_failures
+    assert "cannot be scored" in failure.error_message
+    return None
+
+
+GOLD = {"q1": ["d1"], "q2": ["d3"]}
+FOUND = {"q1": ["d2", "d1"], "q2": ["d3"]}
+
+
+def golden(**expected):
+    return [Case(name=query, inputs=query, expected_output=gold) for query, gold in (expected or GOLD).items()]
+
+
+# In a dataset
+
+
+def test_several_k_and_metrics_stand_beside_other_evaluators():
+    report = run(golden(), [HitRateEvaluator(k=(1, 2), metrics=("hit_rate", "mrr@10")), EqualsExpected()], FOUND.get)
+    assert scores(report) == {
+        "q1": {"hit_rate@1": 0.0, "hit_rate@2": 1.0, "mrr@10": 0.5},
+        "q2": {"hit_rate@1": 1.0, "hit_rate@2": 1.0, "mrr@10": 1.0},
+    }
+    assert report.averages().scores == {"hit_rate@1": 0.5, "hit_rate@2": 1.0, "mrr@10": 0.75}
+    assert report.averages().assertions == 0.5
+
+
+def test_report_shows_scores_and_reasons():
+    text = run(golden(), [HitRateEvaluator(k=1)], FOUND.get).render(include_reasons=True, width=200)
+    assert "hit_rate@1: 0.500" in text
+    assert "no relevant item in the top 1" in text
+
+
+def test_an_evaluator_of_a_single_case():
+    cases = [
+        Case(name="q1", inputs="q1", expected_output=["d1"], evaluators=(HitRateEvaluator(k=1),)),
+        *golden(q2=["d3"]),
+    ]
+    assert scores(run(cases, [], FOUND.get)) == {"q1": {"hit_rate@1": 0.0}, "q2": {}}
+
+
+def test_sync():
+    dataset = Dataset[Any, Any, Any](name="golden", cases=golden(), evaluators=[HitRateEvaluator(k=1)])
+    with asyncio.Runner() as runner:
+        runner.get_loop()  # pydantic-evals would leave its own open
+        report = dataset.evaluate_sync(as_coroutine(FOUND.get), progress=False)
+    assert report.averages().scores == {"hit_rate@1": 0.5}
+
+
+# Names
+
+
+def test_names_tell_rules_apart():
+    evaluators = [
+        HitRateEvaluator(k=1),
+        HitRateEvaluator(k=1, unique=True),
+        HitRateEvaluator(k=1, match=contains),
+        HitRateEvaluator(k=1, name="mine"),
+        HitRateEvaluator(k=(1, 2), name="bm25"),
+    ]
+    assert list(scores(run(golden(), evaluators, FOUND.get))["q2"]) == [
+        "hit_rate@1",
+        "hit_rate@1[unique]",
+        "hit_rate@1[contains]",
+        "mine",
+        "bm25_hit_rate@1",
+        "bm25_hit_rate@2",
+    ]
+
+
+# YAML
+
+
+OPTIONS = {
+    "k": (1, None),
+    "metrics": ("hit_rate", "mrr@10"),
+    "name": "bm25",
+    "retrieved_key": "found",
+    "relevant_key": "gold",
+    "id_key": "source",
+    "theta": 0.5,
+    "match_on": "ids",
+    "unique": True,
+}
+
+
+def test_every_option_but_a_matcher_comes_back_from_yaml():
+    evaluator = HitRateEvaluator(**OPTIONS)
+    (back,) = through_yaml(golden(), [evaluator]).evaluators
+    assert back == evaluator
+    assert {name: getattr(back, name) for name in OPTIONS} == OPTIONS
+    assert list(back._metrics.items()) == list(evaluator._metrics.items())
+
+
+@pytest.mark.parametrize("k", [5, None, (1, 5)])
+def test_k_comes_back_from_yaml(k):
+    (back,) = through_yaml(golden(), [HitRateEvaluator(k=k)]).evaluators
+    assert back == HitRateEvaluator(k=k)
+
+
+def test_a_hand_written_file(tmp_path):
+    file = tmp_path / "golden.yaml"
+    file.write_text(
+        """
+        name: golden
+        cases:
+        - name: q1
+          inputs: How long do refunds take?
+          expected_output: [d1]
+        evaluators:
+        - HitRateEvaluator: {k: [1, 2], metrics: hit_rate}
+        """,
+        encoding="utf-8",
+    )
+    dataset = Dataset[Any, Any, Any].from_file(file, custom_evaluator_types=[HitRateEvaluator])
+    assert scores(run(dataset, [], lambda _: ["d2", "d1"])) == {"q1": {"hit_rate@1": 0.0, "hit_rate@2": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [("k: 0", "k must be at least 1"), ("metrics: hits", "unknown metric")]
+)
+def test_a_bad_option_in_a_file_is_an_error(options, message, tmp_path):
+    file = tmp_path / "golden.yaml"
+    file.write_text(f"name: g\ncases: []\nevaluators:\n- HitRateEvaluator: {{{options}}}\n", encoding="utf-8")
+    with pytest.raises(ExceptionGroup) as caught:
+        Dataset[Any, Any, Any].from_file(file, custom_evaluator_types=[HitRateEvaluator])
+    assert message in str(caught.value.exceptions)
+
+
+@dataclass(repr=False)
+class ContainsHitRate(HitRateEvaluator):
+    match: Matcher | None = contains
+
+
+def test_a_subclass_carries_a_matcher_through_yaml():
+    gold = golden(q=["Refunds take five days. They go to the card that paid."])
+    dataset = through_yaml(gold, [ContainsHitRate(k=1)], ContainsHitRate)
+    assert dataset.evaluators == [ContainsHitRate(k=1)]
+    report = run(dataset, [], lambda _: ["Refunds take five days."])
+    assert scores(report) == {"q": {"hit_rate@1[contains]": 1.0}}
+
+
+def test_a_matcher_that_yaml_cannot_hold_is_an_error_when_it_is_read():
+    with pytest.raises(ExceptionGroup) as caught:
+        through_yaml(golden(), [HitRateEvaluator(k=1, match=contains)])
+    assert "match must be a callable" in str(caught.value.exceptions)
+
+
+# Where the items are
+
+
+@dataclass
+class Answer:
+    text: str
+    sources: list[str]
+
+
+def test_items_of_an_output_object_and_of_the_metadata():
+    cases = [Case(name="q", inputs="q", expected_output="Five days.", metadata={"gold": ["a"]})]
+    evaluator = HitRateEvaluator(k=2, retrieved_key="sources", relevant_key="gold")
+    assert scores(run(cases, [evaluator], lambda _: Answer("Five days.", ["x", "a"]))) == {"q": {"hit_rate@2": 1.0}}
+
+
+def test_items_of_an_output_mapping_and_of_a_metadata_object():
+    @dataclass
+    class Labels:
+        gold: list[str]
+
+    cases = [Case(name="q", inputs="q", metadata=Labels(["a"]))]
+    evaluator = HitRateEvaluator(k=1, retrieved_key="sources", relevant_key="gold")
+    assert scores(run(cases, [evaluator], lambda _: {"sources": ["x", "a"]})) == {"q": {"hit_rate@1": 0.0}}
+
+
+def test_items_of_a_property():
+    class Lazy:
+        __slots__ = ()
+
+        @property
+        def sources(self):
+            return ["a"]
+
+    report = run(golden(q=["a"]), [HitRateEvaluator(k=1, retrieved_key="sources")], lambda _: Lazy())
+    assert scores(report) == {"q": {"hit_rate@1": 1.0}}
+
+
+DOCUMENTS = [
+    {"page_content": "Dogs are free.", "id": "1", "metadata": {"source": "dogs.md"}},
+    {"page_content": "Refunds take five days.", "id": "2", "metadata": {"source": "refunds.md"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "gold"),
+    [
+        ({}, ["2"]),
+        ({"id_key": "source"}, ["refunds.md"]),
+        ({"match_on": "texts"}, ["Refunds take five days."]),
+        ({"match": contains}, ["Refunds take five days. They go to the card."]),
+        ({}, [DOCUMENTS[1]]),
+    ],
+)
+def test_documents(options, gold):
+    report = run(golden(q=gold), [HitRateEvaluator(k=(1, 2), name="x", **options)], lambda _: DOCUMENTS)
+    assert scores(report) == {"q": {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}}
+
+
+def test_grades():
+    report = run(golden(q={"a": 3, "b": 1, "c": 0}), [HitRateEvaluator(k=3, metrics="ndcg")], lambda _: ["b", "c", "a"])
+    assert scores(report)["q"]["ndcg@3"] == pytest.approx(0.6885289)
+
+
+# What cannot be scored
+
+
+UNSCORED = {
+    "no relevant items": ([], ["a"], "cannot be scored: the query has no relevant items"),
+    "no expected output": (None, ["a"], "cannot be scored: the case has no expected_output"),
+    "a string": (["a"], "a", "retrieved items are the string 'a'"),
+    "nothing at all": (["a"], None, "retrieved items must be a list"),
+    "a set": (["a"], {"a"}, "which has no order"),
+    "None among the relevant": ([None], ["a"], "None"),
+    "no document": (["a"], [{"page_content": "x", "metadata": {}}], "id_key"),
+}
+
+
+@pytest.mark.parametrize("why", UNSCORED)
+def test_what_cannot_be_scored_is_a_failure_with_the_reason_and_in_no_average(why):
+    gold, found, message = UNSCORED[why]
+    report = run(golden(good=["a"], bad=gold), [HitRateEvaluator(k=1)], {"good": ["a"], "bad": found}.get)
+    assert scores(report) == {"good": {"hit_rate@1": 1.0}, "bad": {}}
+    (failure,) = report.cases[1].evaluator_failures
+    assert message in failure.error_message
+    assert report.averages().scores == {"hit_rate@1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"retrieved_key": "documents"}, "the output has no 'documents'; it has 'text', 'sources'"),
+        ({"retrieved_key": "sources", "relevant_key": "gold"}, "the metadata has no 'gold'; it has nothing"),
+    ],
+)
+def test_an_absent_key_is_a_failure_that_names_those_that_are_there(options, message):
+    report = run(golden(q=["a"]), [HitRateEvaluator(k=1, **options)], lambda _: Answer("Five days.", ["a"]))
+    assert message in report.cases[0].evaluator_failures[0].error_message
+
+
+def test_bad_options():
+    with pytest.raises(ValueError, match="match_on"):
+        HitRateEvaluator(match_on="id")
+    with pytest.raises(ValueError, match="texts are compared, so no id is looked up"):
+        HitRateEvaluator(match=contains, id_key="source")
+
+
+def test_is_an_evaluator_with_a_short_repr():
+    assert isinstance(HitRateEvaluator(), Evaluator)
+    assert repr(HitRateEvaluator(k=5)) == "HitRateEvaluator(k=5)"
+
+
+# The example
+
+
+def test_example(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    example = importlib.import_module("pydantic_evals_example")
+    report = run(example.DATASET, [], example.retrieve)
+    assert report.averages().scores == {"hit_rate@1": 1 / 3, "hit_rate@2": 2 / 3, "mrr@10": 0.5}
+    assert [case.name for case in report.cases if case.evaluator_failures] == ["bank"]
