@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
@@ -11,15 +12,31 @@ from hitrate_adapters.core.items import string_id
 from hitrate_adapters.core.records import Matcher
 
 MatchOn = Literal["auto", "ids", "texts"]
+Kind = Literal["ids", "texts"]
 By = str | Callable[[BaseNode], str | int]
 """What a node's id is: "node_id", "ref_doc_id", "hash", "metadata:KEY", or a function of the node."""
 
 
-def compared(match_on: MatchOn, match: Matcher | None, *, has_ids: bool = True) -> Literal["ids", "texts"]:
+class NoIdError(ValueError):
+    """What is raised where `by` gives a retrieved node no id."""
+
+
+def compared(match_on: MatchOn, match: Matcher | None, *, has_ids: bool = True) -> Kind:
     """Return what "auto" stands for: texts where they alone are expected or where a matcher is to compare them."""
     if match_on != "auto":
         return match_on
     return "ids" if has_ids and match is None else "texts"
+
+
+def expected(match_on: MatchOn, match: Matcher | None, ids: Any, texts: Any) -> tuple[Kind, Any]:
+    """Return what is compared, and what is expected of it; TypeError where that was not given."""
+    if ids is None and texts is None:
+        raise TypeError("neither expected_ids nor expected_texts were given")
+    kind = compared(match_on, match, has_ids=bool(ids) or texts is None)
+    relevant, other = (ids, texts) if kind == "ids" else (texts, ids)
+    if relevant is None and other:
+        raise TypeError(f"expected_{kind} are needed to match on {kind}")
+    return kind, () if relevant is None else relevant
 
 
 def check_by(by: By) -> By:
@@ -30,15 +47,20 @@ def check_by(by: By) -> By:
     raise ValueError(f'by must be "node_id", "ref_doc_id", "hash", "metadata:KEY" or a function, got {by!r}')
 
 
-def ids_of(nodes: Iterable[NodeWithScore], by: By) -> list[str]:
-    """Return the ids of nodes as `by` has them; ValueError names `by` where a node has none."""
-    return [_id_of(scored.node, by) for scored in nodes]
+def ids_of(nodes: Iterable[NodeWithScore | BaseNode], by: By) -> list[str]:
+    """Return the ids of nodes as `by` has them; NoIdError names `by` where a node has none."""
+    return [_id_of(_node(each), by) for each in nodes]
 
 
 def _id_of(node: BaseNode, by: By) -> str:
     found: object
     if callable(by):
-        found = by(node)
+        try:
+            found = by(node)
+        except Exception as error:
+            raise NoIdError(
+                f"by={by!r} failed for the retrieved node {node.node_id!r}: {type(error).__name__}: {error}"
+            ) from error
     elif by.startswith("metadata:"):
         found = node.metadata.get(by.removeprefix("metadata:"))
     else:
@@ -46,16 +68,26 @@ def _id_of(node: BaseNode, by: By) -> str:
     node_id = string_id(found)
     if node_id is None:
         keys = ", ".join(map(repr, node.metadata)) or "nothing"
-        raise ValueError(
+        raise NoIdError(
             f"by={by!r} gives {found!r:.60} for the retrieved node {node.node_id!r}, whose metadata has {keys}: "
             "an id is a str or an int, so pass another `by`"
         )
     return node_id
 
 
-def texts_of(nodes: Iterable[NodeWithScore]) -> list[str]:
+def texts_of(nodes: Iterable[NodeWithScore | BaseNode]) -> list[str]:
     """Return the texts of nodes, without their metadata."""
-    return [scored.node.get_content(metadata_mode=MetadataMode.NONE) for scored in nodes]
+    return [_node(each).get_content(metadata_mode=MetadataMode.NONE) for each in nodes]
+
+
+def _node(found: NodeWithScore | BaseNode) -> BaseNode:
+    return found.node if isinstance(found, NodeWithScore) else found
+
+
+def listed(items: Any) -> Any:
+    """Return items that can be read again and again: a generator, an array and the like become a list."""
+    is_kept = isinstance(items, (str, bytes, Mapping, AbstractSet)) or not isinstance(items, Iterable)
+    return items if is_kept else list(items)
 
 
 def string_ids(items: Any) -> Any:
@@ -67,10 +99,18 @@ def string_ids(items: Any) -> Any:
         raise TypeError(f"ids are the string {items!r:.60}: pass a list, such as [{items!r:.60}]")
     if not isinstance(items, Iterable):
         return items
-    strings = [_string(item) for item in items]
     if isinstance(items, Mapping):
-        return dict(zip(strings, items.values(), strict=True))
-    return set(strings) if isinstance(items, (set, frozenset)) else strings
+        return highest((_string(item), grade) for item, grade in items.items())
+    strings = map(_string, items)
+    return set(strings) if isinstance(items, AbstractSet) else list(strings)
+
+
+def highest(grades: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return item -> grade; of several grades of an item the highest."""
+    best: dict[Any, Any] = {}
+    for item, grade in grades:
+        best[item] = max(best[item], grade) if item in best else grade
+    return best
 
 
 def _string(item: object) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import nan
 from typing import Any, ClassVar
 
@@ -12,9 +13,9 @@ from pydantic import ConfigDict, SkipValidation, create_model
 
 from hitrate_adapters.core.items import Items
 from hitrate_adapters.core.metrics import DEFAULT_K, METRICS, Cutoffs, Metric, column_name, metrics_at
-from hitrate_adapters.core.records import Judge, Matcher
+from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 
-from ._items import MatchOn, compared, string_ids
+from ._items import Kind, MatchOn, expected, listed, string_ids
 
 
 class AtK(BaseRetrievalMetric):
@@ -23,16 +24,16 @@ class AtK(BaseRetrievalMetric):
     model_config = ConfigDict(extra="forbid", frozen=True)
     core_name: ClassVar[str]
 
-    # Not validated by pydantic, which would take "5" and True for a k, but by the core.
+    # Not validated by pydantic, which would take "5" for a k and "no" for a unique, but by the core.
     k: SkipValidation[int | None] = None
     name: str | None = None
     theta: SkipValidation[float | None] = None
     match_on: MatchOn = "auto"
     match: SkipValidation[Matcher | None] = None
-    unique: bool = False
+    unique: SkipValidation[bool] = False
 
     def model_post_init(self, context: object) -> None:  # noqa: ARG002
-        """Refuse a k, theta or match that cannot be followed."""
+        """Refuse a k, theta, match or unique that cannot be followed."""
         _ = self.metric, self.judge
 
     @property
@@ -65,16 +66,17 @@ class AtK(BaseRetrievalMetric):
         What is expected may be graded: item -> grade.
 
         Raises:
-            TypeError: the items are no list, such as a bare string, or what was retrieved is not given.
+            TypeError: the items are no list, such as a bare string, or one of the two sides is not given.
             ValueError: an id is neither a str nor an int, or a grade is not finite.
         """
-        relevant, retrieved = string_ids(expected_ids), string_ids(retrieved_ids)
-        kind = compared(self.match_on, self.match, has_ids=bool(relevant) or expected_texts is None)
-        if kind == "texts":
-            relevant, retrieved = expected_texts, retrieved_texts
+        kind, relevant = expected(self.match_on, self.match, string_ids(expected_ids), listed(expected_texts))
+        retrieved = string_ids(retrieved_ids) if kind == "ids" else retrieved_texts
         if retrieved is None:
             raise TypeError(f"retrieved_{kind} are needed to match on {kind}: pass [] where nothing was retrieved")
-        record = self.judge(() if relevant is None else relevant, retrieved)
+        return self.result(self.judge(relevant, retrieved), kind)
+
+    def result(self, record: QueryRecord, kind: Kind) -> RetrievalMetricResult:
+        """Return what `compute` returns, of a query that was judged, on ids or texts."""
         return RetrievalMetricResult(
             score=self.metric(record) if record.n_relevant else nan,
             metadata={
@@ -181,19 +183,35 @@ def register_metrics(k: Cutoffs = DEFAULT_K, metrics: str | Metric | Iterable[st
         metrics: their names.
 
     Raises:
-        TypeError, ValueError: a k or a name is something else, or a name is that of a metric of LlamaIndex' own. Then
-            nothing is registered.
+        TypeError, ValueError: a k or a name is something else, or a name is that of another metric, such as LlamaIndex'
+            own. Then nothing is registered.
 
     >>> register_metrics(k=(1, 5), metrics="hit_rate")
     >>> METRIC_REGISTRY["hit_rate@5"]().compute(expected_ids=["a"], retrieved_ids=["x", "a"]).score
     1.0
     """
     wanted = {str(metric): metric for metric in metrics_at(metrics, k)}
-    taken = [name for name in wanted if not issubclass(METRIC_REGISTRY.get(name, AtK), AtK)]
+    taken = [name for name in wanted if not _is_ours(METRIC_REGISTRY.get(name, AtK))]
     if taken:
-        raise ValueError(f"LlamaIndex has metrics of its own named {', '.join(taken)}: give a k")
+        raise ValueError(f"LlamaIndex' registry has other metrics named {', '.join(taken)}: give another k")
     for name, metric in wanted.items():
         base = _CLASSES[metric.name]
         METRIC_REGISTRY[name] = create_model(
-            f"{base.__name__}[{name}]", __base__=base, k=(Any, metric.k), theta=(Any, metric.theta)
+            f"{base.__name__}[{name}]",
+            __base__=(_Registered, base),  # type: ignore[arg-type]
+            k=(Any, metric.k),
+            theta=(Any, metric.theta),
         )
+
+
+class _Registered:
+    """What lets metrics of registered classes be pickled: as those of the class that theirs is made from."""
+
+    core_name: ClassVar[str]
+
+    def __reduce__(self) -> tuple[Callable[[], AtK], tuple[()]]:
+        return partial(_CLASSES[self.core_name], **dict(self)), ()  # type: ignore[call-overload]
+
+
+def _is_ours(registered: object) -> bool:
+    return isinstance(registered, type) and issubclass(registered, AtK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Any
 
@@ -13,7 +13,7 @@ from hitrate_adapters.core.evaluation import mean
 from hitrate_adapters.core.metrics import metrics_at
 from hitrate_adapters.core.records import Matcher
 
-from ._items import By, MatchOn, check_by, ids_of, texts_of
+from ._items import By, MatchOn, check_by, expected, ids_of, listed, texts_of
 from .metrics import at_k
 
 
@@ -59,45 +59,49 @@ class HitRateResponseEvaluator(BaseEvaluator):
         query: str | None = None,
         response: str | None = None,
         contexts: Sequence[str] | None = None,
-        **expected: Any,
+        **given: Any,
     ) -> EvaluationResult:
         """Return the score of the contexts against `expected_texts`; ids are known from a `Response` only."""
-        return self._evaluation(query, response, contexts, None, expected)
+        return self._evaluation(query, response, contexts, None, given)
 
     async def aevaluate_response(
-        self, query: str | None = None, response: Any = None, **expected: Any
+        self, query: str | None = None, response: Any = None, **given: Any
     ) -> EvaluationResult:
         """Return the score of the response's source nodes against `expected_ids` or `expected_texts`."""
-        return self.evaluate_response(query, response, **expected)
+        return self.evaluate_response(query, response, **given)
 
-    def evaluate_response(self, query: str | None = None, response: Any = None, **expected: Any) -> EvaluationResult:
+    def evaluate_response(self, query: str | None = None, response: Any = None, **given: Any) -> EvaluationResult:
         """Return what `aevaluate_response` returns."""
-        nodes = getattr(response, "source_nodes", None)
         text = getattr(response, "response", None)
-        contexts = None if nodes is None else texts_of(nodes)
-        return self._evaluation(query, text if isinstance(text, str) else None, contexts, nodes, expected)
+        nodes = getattr(response, "source_nodes", None)
+        return self._evaluation(query, text if isinstance(text, str) else None, None, nodes, given)
 
     def _evaluation(
         self,
-        query: str | None,
-        response: str | None,
-        contexts: Sequence[str] | None,
-        nodes: list[NodeWithScore] | None,
-        expected: dict[str, Any],
+        query: object,
+        response: object,
+        contexts: Any,
+        nodes: Iterable[NodeWithScore] | None,
+        given: dict[str, Any],
     ) -> EvaluationResult:
+        """Return the score of contexts or nodes, or an invalid result with the reason."""
         try:
-            ids = None if nodes is None else ids_of(nodes, self._by)
-            result = self._metric.compute(
-                query, expected.get("expected_ids"), ids, expected.get("expected_texts"), contexts
-            )
+            wanted, texts = listed(given.get("expected_ids")), listed(given.get("expected_texts"))
+            ids = None
+            if nodes is not None:
+                nodes = list(nodes)
+                contexts = texts_of(nodes)
+                kind, _ = expected(self._metric.match_on, self._metric.match, wanted, texts)
+                ids = ids_of(nodes, self._by) if kind == "ids" else None
+            result = self._metric.compute(None, wanted, ids, texts, contexts)
         except Exception as error:
             score, reason = nan, f"{type(error).__name__}: {error}"
         else:
             score, reason = result.score, result.metadata["reason"]
         is_scored = not isnan(score)
         return EvaluationResult(
-            query=query,
-            response=response,
+            query=None if query is None else str(query),
+            response=None if response is None else str(response),
             contexts=list(map(str, contexts)) if isinstance(contexts, (list, tuple)) else None,
             score=score if is_scored else None,
             passing=score > 0 if is_scored else None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from functools import cache
 from math import nan
 from typing import Any, NamedTuple, Self
 
@@ -17,13 +19,13 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import ImageNode
 from pydantic import ConfigDict, SkipValidation
 
-from hitrate_adapters.core.evaluation import evaluate
-from hitrate_adapters.core.items import Items
-from hitrate_adapters.core.metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
-from hitrate_adapters.core.records import Matcher
+from hitrate_adapters.core.evaluation import Evaluation, evaluate, mean
+from hitrate_adapters.core.items import Items, relevant_items
+from hitrate_adapters.core.metrics import METRICS, Cutoffs, Metric, metrics_at
+from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 from hitrate_adapters.core.retrieval import Run, check_on_error
 
-from ._items import By, MatchOn, check_by, compared, ids_of, string_ids, texts_of
+from ._items import By, Kind, MatchOn, NoIdError, check_by, compared, expected, ids_of, listed, string_ids, texts_of
 from .dataset import DatasetResult, Question, questions
 from .metrics import AtK, at_k
 
@@ -50,8 +52,11 @@ class HitRateEvaluator(RetrieverEvaluator):
         match_on, match, theta, unique: as for `HitRateAtK`.
         node_postprocessors: applied to what was retrieved, in order, such as rerankers.
 
+    Where texts and images were retrieved, the mode "text" ranks the texts and "image" the images.
+
     Raises:
-        TypeError, ValueError: one of these is something else, or two metrics have the same name.
+        TypeError, ValueError: one of these is something else, two metrics have the same name, or a metric object has a
+            match_on, match or unique that is not the evaluator's.
 
     >>> from llama_index.core.schema import NodeWithScore, TextNode
     >>> class Constant(BaseRetriever):
@@ -67,7 +72,7 @@ class HitRateEvaluator(RetrieverEvaluator):
     by: SkipValidation[By]
     match_on: MatchOn
     match: SkipValidation[Matcher | None]
-    unique: bool
+    unique: SkipValidation[bool]
 
     def __init__(  # noqa: PLR0913 - the words that all adapters share
         self,
@@ -85,10 +90,19 @@ class HitRateEvaluator(RetrieverEvaluator):
         rules: dict[str, Any] = {"match_on": match_on, "match": match, "unique": unique}
         super().__init__(
             retriever=retriever,
-            metrics=_metrics("hit_rate" if metrics is None else metrics, k, theta, rules),
+            metrics=_metrics("hit_rate" if metrics is None else metrics, listed(k), theta, rules),
             node_postprocessors=node_postprocessors,
             **{"by": check_by(by), **rules},
         )
+
+    def model_post_init(self, context: object) -> None:  # noqa: ARG002
+        """Refuse a match or unique that cannot be followed."""
+        _ = self.judge
+
+    @property
+    def judge(self) -> Judge:
+        """The core's judge."""
+        return Judge(match=self.match, unique=self.unique)
 
     @classmethod
     def from_metric_names(cls, metric_names: list[str], **kwargs: Any) -> Self:
@@ -109,18 +123,20 @@ class HitRateEvaluator(RetrieverEvaluator):
             dataset: whatever has `queries` (query id -> query) and `relevant_docs` (query id -> expected ids, or id ->
                 grade), such as an EmbeddingQAFinetuneDataset; a dict of the two; or the path of its JSON file. To match
                 on texts they are looked up in its `corpus` (id -> text); without one, `relevant_docs` holds texts.
-            workers: how many queries are retrieved at once.
+            workers: how many queries are awaited at once; a retriever without an async `_aretrieve` of its own
+                takes them one after another all the same.
             show_progress: show a progress bar, tqdm's.
             on_error: "record" keeps the exception of a query in the result's `errors` and goes on; a query whose
-                retrieval failed is a miss. "raise" stops and raises it.
+                retrieval failed is a miss, one whose judging failed, as by `match`, is not scored. "raise" raises it.
 
         Raises:
-            TypeError, ValueError: the dataset has another form, or no query that can be scored. Then nothing has been
-                retrieved.
+            TypeError, ValueError: the dataset has another form, or no query that can be scored; then nothing has been
+                retrieved. Or `by` failed and gave no id at all.
+            Exception: what `match` raises, where it leaves no query that can be scored.
         """
         asked = questions(dataset, compared(self.match_on, self.match))
         found, errors = asyncio_run(self._retrieved(asked, workers, show_progress, on_error))
-        return self._judged(asked, found, errors, on_error)
+        return self._outcome(asked, found, errors, on_error)
 
     async def aevaluate_dataset(
         self, dataset: Any, workers: int = 2, show_progress: bool = False, *, on_error: str = "record"
@@ -128,49 +144,60 @@ class HitRateEvaluator(RetrieverEvaluator):
         """Return what `evaluate_dataset` returns."""
         asked = questions(dataset, compared(self.match_on, self.match))
         found, errors = await self._retrieved(asked, workers, show_progress, on_error)
-        return self._judged(asked, found, errors, on_error)
+        return self._outcome(asked, found, errors, on_error)
 
     async def aevaluate(
         self,
         query: str,
-        expected_ids: Items,
+        expected_ids: Items | None,
         expected_texts: Items | None = None,
         mode: RetrievalEvalMode = RetrievalEvalMode.TEXT,
         **kwargs: Any,  # noqa: ARG002
     ) -> RetrievalEvalResult:
         """Return the result of one query; what is expected may be graded: item -> grade.
 
-        Raises what the retriever, a postprocessor or a metric raises, and ValueError for a node that `by` gives no id.
+        Raises what the retriever, a postprocessor or a metric raises, ValueError for a node that `by` gives no id, and
+        TypeError where nothing is expected of what is compared.
         """
-        question = Question(None, query, string_ids(expected_ids), expected_texts, mode)
-        return self._scored(question, await self._aget_retrieved_ids_and_texts(query, mode))
+        question = Question(None, query, string_ids(expected_ids), listed(expected_texts), mode)
+        kind, relevant = expected(self.match_on, self.match, question.expected_ids, question.expected_texts)
+        found = await self._found(question, kind)
+        return self._scored(question, found, kind, self.judge(relevant, getattr(found, kind)))
 
-    async def _aget_retrieved_ids_and_texts(
-        self, query: str, mode: RetrievalEvalMode = RetrievalEvalMode.TEXT
-    ) -> Found:
-        """Return the ids and the texts of the nodes, best first; in image mode, of the image nodes among them."""
-        nodes = await self.retriever.aretrieve(query)
+    async def _found(self, question: Question, kind: Kind) -> Found:
+        """Return the ids and the texts of the nodes that are of the question's mode, best first.
+
+        `by` is followed where something compares ids; else the ids are the nodes' own.
+        """
+        nodes = await self.retriever.aretrieve(question.query)
         for postprocessor in self.node_postprocessors or ():
-            nodes = postprocessor.postprocess_nodes(nodes, query_str=query)
-        if mode == RetrievalEvalMode.IMAGE:
-            nodes = [node for node in nodes if isinstance(node.node, ImageNode)]
-        return Found(ids_of(nodes, self.by), texts_of(nodes))
+            nodes = list(postprocessor.postprocess_nodes(nodes, query_str=question.query))
+        images = [node for node in nodes if isinstance(node.node, ImageNode)]
+        if question.mode == RetrievalEvalMode.IMAGE:
+            nodes = images
+        elif len(images) < len(nodes):
+            nodes = [node for node in nodes if not isinstance(node.node, ImageNode)]
+        are_ids_compared = kind == "ids" or not all(isinstance(metric, AtK) for metric in self.metrics)
+        return Found(ids_of(nodes, self.by if are_ids_compared else "node_id"), texts_of(nodes))
 
     async def _retrieved(
         self, asked: list[Question], workers: int, show_progress: bool, on_error: str
     ) -> tuple[list[Found], dict[Hashable, Exception]]:
         """Return what was found for every question, and what the retrieval of some raised, which has found nothing."""
         check_on_error(on_error)
+        if isinstance(workers, bool) or not isinstance(workers, int):
+            raise TypeError(f"workers must be an int of at least 1, got {workers!r}")
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers!r}")
         semaphore = asyncio.Semaphore(workers)
+        kind = compared(self.match_on, self.match)
         errors: dict[Hashable, Exception] = {}
 
         async def retrieve(question: Question) -> Found:
             async with semaphore:
                 if not errors or on_error == "record":
                     try:
-                        return await self._aget_retrieved_ids_and_texts(question.query, question.mode)
+                        return await self._found(question, kind)
                     except Exception as error:
                         error.add_note(f"while retrieving for query {question.query_id!r}")
                         errors[question.query_id] = error
@@ -178,29 +205,75 @@ class HitRateEvaluator(RetrieverEvaluator):
 
         return await get_asyncio_module(show_progress).gather(*map(retrieve, asked)), errors
 
-    def _judged(
+    def _outcome(
         self, asked: list[Question], found: list[Found], errors: dict[Hashable, Exception], on_error: str
     ) -> DatasetResult:
+        """Return the result, or raise what must not pass for a bad retriever (not in a coroutine: see asyncio_run)."""
         if errors and on_error == "raise":
             raise next(iter(errors.values()))
+        without_id = [error for error in errors.values() if isinstance(error, NoIdError)]
+        if without_id and not any(each.ids for each in found):
+            without_id[0].add_note("and no node of any other query has an id")
+            raise without_id[0]
         kind = compared(self.match_on, self.match)
-        pairs = list(zip(asked, found, strict=True))
         qrels = {question.query_id: getattr(question, f"expected_{kind}") for question in asked}
-        run = Run({question.query_id: getattr(each, kind) for question, each in pairs}, errors)
-        evaluation = evaluate(qrels, run, match=self.match, unique=self.unique)
-        results = [self._scored(*pair, errors if on_error == "record" else None) for pair in pairs]
-        cutoffs = dict.fromkeys(metric.k for metric in self.metrics if isinstance(metric, AtK))
-        return DatasetResult(results, evaluation, errors, tuple(cutoffs) or DEFAULT_K)
+        run = Run(zip(qrels, (getattr(each, kind) for each in found), strict=True), errors)
+        evaluation, faults = self._judged(qrels, run, on_error)
+        results = []
+        for question, each in zip(asked, found, strict=True):
+            query_id = question.query_id
+            record = faults.get(query_id) or evaluation.records.get(query_id) or self.judge((), run[query_id])
+            results.append(self._scored(question, each, kind, record, errors if on_error == "record" else None))
+        means: dict[str, float] = {}
+        for metric in self.metrics:
+            if isinstance(metric, AtK):
+                means[metric.metric_name] = evaluation.score(metric.metric)
+            else:
+                own = mean(result.metric_dict[metric.metric_name].score for result in results)
+                means[metric.metric_name] = nan if own is None else own
+        return DatasetResult(list(qrels), results, means, evaluation, errors)
+
+    def _judged(
+        self, qrels: dict[Hashable, Items], run: Run, on_error: str
+    ) -> tuple[Evaluation, dict[Hashable, Exception]]:
+        """Return the evaluation of the queries that can be judged, and what judging the others raises.
+
+        Raises it where nothing that can be scored is left.
+        """
+        try:
+            return evaluate(qrels, run, match=self.match, unique=self.unique), {}
+        except Exception:
+            if on_error == "raise":
+                raise
+            match = self.match and cache(
+                self.match
+            )  # a matcher that fails now and then is asked no more than it has to
+            faults = Judge(match=match, unique=self.unique).faults(qrels, run)
+            sound = {query_id: items for query_id, items in qrels.items() if query_id not in faults}
+            if not any(map(relevant_items, sound.values())):
+                raise
+        rest = Run({query_id: run[query_id] for query_id in sound}, run.errors)
+        return replace(evaluate(sound, rest, match=match, unique=self.unique), judge=self.judge), faults
 
     def _scored(
-        self, question: Question, found: Found, errors: dict[Hashable, Exception] | None = None
+        self,
+        question: Question,
+        found: Found,
+        kind: Kind,
+        record: QueryRecord | Exception,
+        errors: dict[Hashable, Exception] | None = None,
     ) -> RetrievalEvalResult:
         """Return the scores of one query; where `errors` are there to note it, a metric that raises is not scored."""
         query_id, query, expected_ids, expected_texts, mode = question
         scores = {}
         for metric in self.metrics:
             try:
-                score = metric.compute(query, expected_ids, found.ids, expected_texts, found.texts)
+                if not isinstance(metric, AtK):
+                    score = metric.compute(query, expected_ids, found.ids, expected_texts, found.texts)
+                elif isinstance(record, Exception):
+                    raise record
+                else:
+                    score = metric.result(record, kind)
             except Exception as error:
                 if errors is None:
                     raise
@@ -209,7 +282,7 @@ class HitRateEvaluator(RetrieverEvaluator):
             scores[metric.metric_name] = score
         return RetrievalEvalResult(
             query=query,
-            expected_ids=list(expected_ids),
+            expected_ids=list(expected_ids or ()),
             expected_texts=None if expected_texts is None else list(expected_texts),
             retrieved_ids=found.ids,
             retrieved_texts=found.texts,
@@ -220,8 +293,10 @@ class HitRateEvaluator(RetrieverEvaluator):
 
 def _metrics(metrics: Metrics, k: Cutoffs, theta: float | None, rules: dict[str, Any]) -> list[BaseRetrievalMetric]:
     """Return metric objects, of which those given by name follow the evaluator's rules and go by that name."""
+    is_one = isinstance(metrics, (str, Metric, BaseRetrievalMetric))  # of which pydantic's can be iterated
+    several: Iterable[Any] = metrics if isinstance(metrics, Iterable) and not is_one else [metrics]
     wanted: list[BaseRetrievalMetric] = []
-    for given in [metrics] if isinstance(metrics, (str, Metric, BaseRetrievalMetric)) else metrics:
+    for given in several:
         if isinstance(given, BaseRetrievalMetric):
             wanted.append(given)
         elif isinstance(given, str) and given in METRIC_REGISTRY and given.partition("@")[0] not in METRICS:
@@ -234,4 +309,10 @@ def _metrics(metrics: Metrics, k: Cutoffs, theta: float | None, rules: dict[str,
     for metric in wanted:
         if by_name.setdefault(metric.metric_name, metric) != metric:
             raise ValueError(f"two metrics are named {metric.metric_name!r}: only one of them would be seen")
+        own_rules = {rule: getattr(metric, rule) for rule in rules} if isinstance(metric, AtK) else rules
+        if own_rules != rules:
+            raise ValueError(
+                f"the metric {metric.metric_name!r} has {own_rules}, the evaluator has {rules}: give these options to "
+                "the evaluator, which judges each query once, and the metrics by their names"
+            )
     return list(by_name.values())

@@ -3,10 +3,14 @@
 import asyncio
 import json
 import math
+import pickle
 import re
 import subprocess
 import sys
+import threading
+import time
 import warnings
+from functools import partial
 from types import SimpleNamespace
 
 import pandas as pd
@@ -147,12 +151,45 @@ def test_bad_configuration_of_the_others(make, configuration, error, word):
         ({"metrics": []}, "at least one metric is needed"),
         ({"k": ()}, "at least one"),
         ({"metrics": [HitRate(), HitRate(use_granular_hit_rate=True)]}, "two metrics are named 'hit_rate'"),
+        ({"metrics": [HitRateAtK(k=5, match=contains)]}, "give these options to the evaluator"),
+        ({"metrics": [HitRateAtK(k=5)], "match": contains}, "give these options to the evaluator"),
+        ({"metrics": [HitRateAtK(k=2, unique=True)]}, "'unique': True.*the evaluator has.*'unique': False"),
+        ({"metrics": [MRRAtK(k=2, match_on="texts")]}, "'match_on': 'texts'.*the evaluator has"),
     ],
     ids=str,
 )
 def test_bad_configuration_of_the_evaluator(configuration, word):
     with pytest.raises(ValueError, match=word):
         build(**configuration)
+
+
+@pytest.mark.parametrize("make", [HitRateAtK, HitRateResponseEvaluator, build])
+@pytest.mark.parametrize("unique", ["no", 1, None], ids=str)
+def test_unique_is_true_or_false(make, unique):
+    with pytest.raises(TypeError, match="unique must be True or False"):
+        make(k=1, unique=unique)
+
+
+def test_rules_are_checked_beside_llama_indexs_own_metrics():
+    with pytest.raises(TypeError, match="match must be a callable"):
+        build(metrics=MRR(), match="contains")
+
+
+@pytest.mark.parametrize("metrics", [5, [5], [HitRateAtK]], ids=str)
+def test_metrics_that_are_none(metrics):
+    with pytest.raises(TypeError, match="metric"):
+        build(metrics=metrics)
+
+
+def test_a_generator_of_k_and_a_theta_go_to_every_metric_that_takes_them():
+    evaluator = build(k=(k for k in (1, 2)), metrics=["hit_rate", "mrr"], theta=0.5)
+    evaluator.retriever.nodes["q"] = [node("x"), node("a")]
+    assert evaluator.evaluate("q", ["a", "b"]).metric_vals_dict == {
+        "hit_rate@1>=0.5": 0.0,
+        "hit_rate@2>=0.5": 1.0,
+        "mrr@1": 0.0,
+        "mrr@2": 0.5,
+    }
 
 
 @pytest.mark.parametrize("make", [HitRateAtK, HitRateResponseEvaluator, build])
@@ -231,7 +268,7 @@ def test_metadata_say_what_the_score_rests_on():
     }
 
 
-@pytest.mark.parametrize("nothing", [{"expected_ids": []}, {}, {"expected_ids": [], "expected_texts": []}])
+@pytest.mark.parametrize("nothing", [{"expected_ids": []}, {"expected_ids": [], "expected_texts": []}])
 def test_nothing_expected_is_not_scored(nothing):
     result = HitRateAtK(k=1).compute(retrieved_ids=["a"], retrieved_texts=["a"], **nothing)
     assert math.isnan(result.score)
@@ -245,6 +282,7 @@ def test_nothing_expected_is_not_scored(nothing):
         ({"expected_ids": ["a"], "retrieved_ids": "abc"}, TypeError, "'abc'"),
         ({"expected_texts": "abc", "retrieved_texts": ["b"]}, TypeError, "'abc'"),
         ({"expected_ids": ["a"]}, TypeError, "retrieved_ids"),
+        ({"retrieved_ids": ["a"]}, TypeError, "neither expected_ids nor expected_texts were given"),
         ({"expected_ids": ["a"], "retrieved_ids": {"a"}}, TypeError, "no order"),
         ({"expected_ids": [None], "retrieved_ids": [None]}, ValueError, "None"),
         ({"expected_ids": [float("nan")], "retrieved_ids": ["a"]}, ValueError, "nan"),
@@ -266,8 +304,30 @@ def test_ids_are_strings():
     assert HitRateAtK(k=1).compute(expected_ids=["a"], retrieved_ids=[None]).score == 0.0
 
 
+@pytest.mark.parametrize(
+    ("metric", "items", "word"),
+    [
+        (HitRateAtK(match=contains), {"expected_ids": ["a"], "retrieved_texts": ["a"]}, "expected_texts are needed"),
+        (HitRateAtK(match_on="texts"), {"expected_ids": ["a"], "retrieved_texts": ["a"]}, "expected_texts are needed"),
+        (HitRateAtK(match_on="ids"), {"expected_texts": ["a"], "retrieved_ids": ["a"]}, "expected_ids are needed"),
+    ],
+    ids=["match", "texts", "ids"],
+)
+def test_what_is_compared_must_be_expected(metric, items, word):
+    with pytest.raises(TypeError, match=word):
+        metric.compute(**items)
+    assert math.isnan(metric.compute(expected_ids=[], retrieved_ids=["a"], retrieved_texts=["a"]).score)
+
+
+@pytest.mark.parametrize("match", [None, contains], ids=str)
+def test_generators_are_read_once(match):
+    items = {"expected_ids": "a", "expected_texts": "t", "retrieved_ids": "a", "retrieved_texts": "t"}
+    generators = {side: iter([item]) for side, item in items.items()}
+    assert HitRateAtK(k=1, match=match).compute(**generators).score == 1.0
+
+
 def test_match_compares_texts_unless_told_to_compare_ids():
-    ids = {"expected_ids": ["doc-1"], "retrieved_ids": ["doc-10"]}
+    ids = {"expected_ids": ["a document"], "retrieved_ids": ["a document 1"]}
     result = HitRateAtK(match=contains).compute(**ids, expected_texts=["a red fox"], retrieved_texts=["a blue whale"])
     assert (result.score, result.metadata["match_on"]) == (0.0, "texts")
     assert HitRateAtK(match=contains, match_on="ids").compute(**ids).score == 1.0
@@ -317,9 +377,21 @@ def test_a_theta_can_be_registered(registry):
 
 def test_llama_indexs_names_stay_its_own(registry):
     before = dict(registry)
-    with pytest.raises(ValueError, match="its own named hit_rate, recall, precision, mrr, ndcg: give a k"):
+    with pytest.raises(ValueError, match="other metrics named hit_rate, recall, precision, mrr, ndcg: give another k"):
         register_metrics(k=(None, 1))
     assert registry == before
+
+
+def test_a_factory_in_the_registry_is_another_metric(registry):
+    registry["hit_rate@1"] = partial(MRR)
+    with pytest.raises(ValueError, match="other metrics named hit_rate@1"):
+        register_metrics(k=1, metrics="hit_rate")
+
+
+def test_registered_metrics_can_be_pickled(registry):
+    register_metrics(k=None, metrics="hit_rate@2>=0.5")
+    metric = pickle.loads(pickle.dumps(registry["hit_rate@2>=0.5"](unique=True)))  # noqa: S301
+    assert metric == HitRateAtK(k=2, theta=0.5, unique=True)
 
 
 def test_importing_registers_nothing():
@@ -346,11 +418,7 @@ def test_an_evaluator_is_a_retriever_evaluator():
 
 
 def test_hit_rate_at_1_5_and_10_is_the_default():
-    assert list(build().evaluate_dataset(dataset(q=["a"])).results[0].metric_dict) == [
-        "hit_rate@1",
-        "hit_rate@5",
-        "hit_rate@10",
-    ]
+    assert [metric.metric_name for metric in build().metrics] == ["hit_rate@1", "hit_rate@5", "hit_rate@10"]
 
 
 def test_from_metric_names_needs_no_registry():
@@ -408,6 +476,29 @@ def test_expected_texts():
     assert result.metric_vals_dict == {"hit_rate@1": 0.0}
 
 
+def test_texts_without_ids():
+    evaluator = HitRateEvaluator(retriever=Scripted({"q": [node("n", "The bridge opens at nine.")]}), k=1)
+    result = evaluator.evaluate("q", expected_ids=None, expected_texts=(text for text in ["The bridge opens at nine."]))
+    assert result.metric_vals_dict == {"hit_rate@1": 1.0}
+    assert (result.expected_ids, result.expected_texts) == ([], ["The bridge opens at nine."])
+    with pytest.raises(TypeError, match="neither expected_ids nor expected_texts"):
+        evaluator.evaluate("q", expected_ids=None)
+    on_texts = HitRateEvaluator(retriever=evaluator.retriever, match=contains)
+    with pytest.raises(TypeError, match="expected_texts are needed to match on texts"):
+        on_texts.evaluate("q", expected_ids=["n"])
+
+
+@pytest.mark.parametrize("rules", [{"match": contains}, {"match_on": "texts"}], ids=str)
+def test_by_is_not_asked_where_texts_are_compared(rules):
+    evaluator = HitRateEvaluator(retriever=Scripted({"q": [node("n", "a text")]}), k=1, by="ref_doc_id", **rules)
+    assert evaluator.evaluate("q", [], expected_texts=["a text"]).metric_vals_dict == {"hit_rate@1": 1.0}
+    result = evaluator.evaluate_dataset(dataset(q=["a text"]))
+    assert (result.evaluation.hit_rate(1), result.results[0].retrieved_ids, result.errors) == (1.0, ["n"], {})
+    beside = HitRateEvaluator(retriever=evaluator.retriever, metrics=["hit_rate", MRR()], by="ref_doc_id", **rules)
+    with pytest.raises(ValueError, match="by='ref_doc_id'"):  # LlamaIndex' MRR compares ids
+        beside.evaluate("q", ["n"], expected_texts=["a text"])
+
+
 class Last(BaseNodePostprocessor):
     """A reranker that puts the last node first and keeps two."""
 
@@ -424,6 +515,16 @@ def test_before_and_after_a_reranker():
     assert after.evaluate("q", ["a"]).metric_vals_dict == {"hit_rate@2": 1.0}
 
 
+def test_a_postprocessor_may_return_a_generator():
+    class Lazy(BaseNodePostprocessor):
+        def _postprocess_nodes(self, nodes, query_bundle=None):  # noqa: ARG002
+            return (node for node in nodes)
+
+    evaluator = HitRateEvaluator(retriever=retriever(q=["a"]), k=1, node_postprocessors=[Lazy(), Lazy()])
+    result = evaluator.evaluate("q", ["a"])
+    assert (result.metric_vals_dict, result.retrieved_texts) == ({"hit_rate@1": 1.0}, ["a"])
+
+
 def test_a_postprocessor_that_leaves_nothing_is_a_miss():
     cutoff = SimilarityPostprocessor(similarity_cutoff=2.0)
     evaluator = HitRateEvaluator(retriever=retriever(q=["a"]), k=1, node_postprocessors=[cutoff])
@@ -435,11 +536,18 @@ def test_images():
     mixed = Scripted({"q": [ImageNode(id_="img1", text="a map"), node("t1"), ImageNode(id_="img2")]})
     stock = MultiModalRetrieverEvaluator(metrics=[HitRateAtK(k=1), HitRateAtK(k=2)], retriever=mixed)
     ours = HitRateEvaluator(retriever=mixed, k=(1, 2))
+    assert stock.evaluate("q", ["t1"]).metric_vals_dict == {"hit_rate@1": 0.0, "hit_rate@2": 1.0}
+    texts = ours.evaluate("q", ["t1"])
+    assert texts.retrieved_ids == ["t1"]
+    assert texts.metric_vals_dict == {"hit_rate@1": 1.0, "hit_rate@2": 1.0}
     for evaluator in (stock, ours):
-        assert evaluator.evaluate("q", ["t1"]).metric_vals_dict == {"hit_rate@1": 0.0, "hit_rate@2": 1.0}
         images = evaluator.evaluate("q", ["img2"], mode="image")
         assert images.retrieved_ids == ["img1", "img2"]
         assert images.metric_vals_dict == {"hit_rate@1": 0.0, "hit_rate@2": 1.0}
+    result = ours.evaluate_dataset({**dataset(q=["img2"]), "mode": "image"})
+    assert result.evaluation.hit_rate(2) == 1.0
+    pages = HitRateEvaluator(retriever=Scripted({"q": [ImageNode(id_="page1")]}), k=1)
+    assert pages.evaluate("q", ["page1"]).metric_vals_dict == {"hit_rate@1": 1.0}
 
     class TextsOnly(BaseNodePostprocessor):
         def _postprocess_nodes(self, nodes, query_bundle=None):  # noqa: ARG002
@@ -506,9 +614,41 @@ def test_result_as_rows_and_table(ranked):
     }
     assert [row["query_id"] for row in rows] == ["1", "2", "3", "4"]
     assert pd.DataFrame(rows)["hit_rate@2"].mean() == pytest.approx(1 / 3)
-    assert str(result).split()[:5] == ["@1", "@2", "hit_rate", "0.000", "0.333"]
-    assert "1 whose retrieval failed, a miss each: 3" in str(result)
+    assert result.to_pandas().equals(pd.DataFrame(rows))
     assert len(result) == 4
+
+
+def test_result_as_means_and_table(ranked):
+    evaluator = HitRateEvaluator(retriever=ranked, k=(1, 2), metrics=["hit_rate", "mrr@10", MRR()])
+    result = evaluator.evaluate_dataset(DATASET)
+    assert result.means == {
+        "hit_rate@1": 0.0,
+        "hit_rate@2": pytest.approx(1 / 3),
+        "mrr@10": pytest.approx(1 / 6),
+        "mrr": 0.5,
+    }
+    assert (result.n_scored, result.n_unscored) == (3, 1)
+    assert result.means["hit_rate@2"].n == 3
+    assert str(result) == (
+        "hit_rate@1  0.000  [0.000, 0.561]\n"
+        "hit_rate@2  0.333  [0.061, 0.792]\n"
+        "mrr@10      0.167\n"
+        "mrr         0.500  (n=1)\n"
+        "3 of 4 queries scored; not:\n"
+        "  '4': no relevant items\n"
+        "1 whose retrieval failed, a miss each:\n"
+        "  '3': RuntimeError: the store is down"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:no relevant id was ever retrieved")
+def test_a_long_table_is_cut():
+    given = dataset(q=["a"], **{f"u{number}": [] for number in range(7)})
+    evaluator = HitRateEvaluator(retriever=retriever(**{query: ["z"] for query in given["queries"]}), k=1)
+    lines = str(evaluator.evaluate_dataset(given)).splitlines()
+    assert lines[1:3] == ["1 of 8 queries scored; not:", "  'u0': no relevant items"]
+    assert lines[6:8] == ["  'u4': no relevant items", "  ..."]
+    assert lines[8].startswith("warning: no relevant id was ever retrieved")
 
 
 def test_result_goes_into_llama_indexs_own_table(ranked):
@@ -527,10 +667,22 @@ def test_on_error_raise_stops_with_that_error(ranked):
     assert ranked.asked == ["good", "empty", "broken"]
 
 
-@pytest.mark.parametrize("arguments", [{"on_error": "ignore"}, {"workers": 0}])
-def test_bad_arguments_are_refused(ranked, arguments):
-    with pytest.raises(ValueError, match=r"on_error|workers"):
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"on_error": "ignore"}, ValueError),
+        ({"workers": 0}, ValueError),
+        ({"workers": True}, TypeError),
+        ({"workers": "2"}, TypeError),
+        ({"workers": 2.0}, TypeError),
+        ({"workers": math.nan}, TypeError),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused(ranked, arguments, error):
+    with pytest.raises(error, match=r"on_error|workers"):
         HitRateEvaluator(retriever=ranked).evaluate_dataset(DATASET, **arguments)
+    assert ranked.asked == []
 
 
 def test_a_failing_metric_of_llama_index_loses_nothing_else(ranked):
@@ -547,6 +699,105 @@ def test_a_failing_metric_of_llama_index_loses_nothing_else(ranked):
     assert str(result.errors["3"]) == "the store is down"
     with pytest.raises(ValueError, match="must be provided"):
         evaluator.evaluate_dataset({"queries": {"2": "empty"}, "relevant_docs": {"2": ["b"]}}, on_error="raise")
+
+
+class Calls:
+    """A matcher by equality that counts its calls, and raises on some texts."""
+
+    def __init__(self, *bad):
+        self.bad = bad
+        self.n = 0
+
+    def __call__(self, found, wanted):
+        self.n += 1
+        if wanted in self.bad:
+            raise KeyError(wanted)
+        return found == wanted
+
+
+def judged(match, *, on_error="record", relevant=None):
+    found = Scripted({query: [node(f"{query}-1", query)] for query in ("good", "bad", "none", "miss")})
+    evaluator = HitRateEvaluator(retriever=found, k=(1, 2, 3), metrics=["hit_rate", "mrr"], match=match)
+    relevant = relevant or {"good": ["good"], "bad": ["odd"], "none": [], "miss": ["x"]}
+    return found, lambda: evaluator.evaluate_dataset(dataset(**relevant), on_error=on_error)
+
+
+def test_a_matcher_that_raises_on_one_query_loses_that_query_only():
+    _, run = judged(Calls("odd"))
+    result = run()
+    assert list(result.errors) == ["bad"]
+    assert isinstance(result.errors["bad"], KeyError)
+    assert result.errors["bad"].__notes__ == ["while judging query 'bad'"]
+    assert [values(each)["hit_rate@1"] for each in result] == [1.0, None, None, 0.0]
+    assert result.results[1].metric_dict["mrr@2"].metadata["reason"] == "KeyError: 'odd'"
+    assert result.results[1].retrieved_texts == ["bad"]
+    assert (result.n_scored, result.n_unscored, result.evaluation.unscored) == (2, 2, ("none",))
+    assert result.means["hit_rate@1"] == result.evaluation.hit_rate(1) == 0.5
+    assert "2 of 4 queries scored; not:\n  'none': no relevant items\n  'bad': KeyError: 'odd'" in str(result)
+    row = result.rows()[1]
+    assert (row["query_id"], row["hit_rate@1"], row["n_relevant"]) == ("bad", None, None)
+    assert row["error"] is result.errors["bad"]
+
+
+def test_a_matcher_that_raises_now_and_then_loses_what_it_raised_on():
+    calls = []
+
+    def flaky(found, wanted):
+        calls.append(wanted)
+        if len(calls) in (2, 5, 7):
+            raise TimeoutError
+        return found == wanted
+
+    found = Scripted({f"q{number}": [node("n", f"q{number}")] for number in range(4)})
+    given = dataset(**{query: [query] for query in found.nodes})
+    result = HitRateEvaluator(retriever=found, k=1, match=flaky).evaluate_dataset(given)
+    assert calls == ["q0", "q1", "q0", "q1", "q2", "q3"]
+    assert list(result.errors) == ["q2"]
+    assert (result.evaluation.hit_rate(1), result.n_scored) == (1.0, 3)
+    assert result.evaluation.judge.match is flaky
+
+
+def test_a_matcher_that_raises_can_be_made_to_stop_the_run():
+    found, run = judged(Calls("odd"), on_error="raise")
+    with pytest.raises(KeyError, match="odd"):
+        run()
+    assert len(found.asked) == 4
+
+
+def test_a_matcher_that_raises_on_every_query_is_raised():
+    _, run = judged(Calls("odd", "x"), relevant={"bad": ["odd"], "none": [], "miss": ["x"]})
+    with pytest.raises(KeyError, match="odd"):
+        run()
+
+
+def test_each_query_is_judged_once():
+    match = Calls()
+    _, run = judged(match)
+    result = run()
+    assert match.n == 3
+    for name, mean in result.means.items():
+        assert mean == pytest.approx(
+            sum(each.metric_vals_dict[name] for each in result if values(each)[name] is not None) / 3
+        )
+
+
+@pytest.mark.parametrize("by", ["ref_doc_id", "metadata:nope", lambda node: node.metadata["nope"]], ids=range(3))
+def test_a_by_that_fails_everywhere_is_raised(by):
+    found = Scripted({"q1": [node("a")], "q2": [node("b")], "q3": [], "q4": RuntimeError("down")})
+    evaluator = HitRateEvaluator(retriever=found, by=by)
+    with pytest.raises(ValueError, match=r"by=.*(gives None|failed) for the retrieved node 'a'") as caught:
+        evaluator.evaluate_dataset(dataset(q1=["a"], q2=["b"], q3=["c"], q4=["d"]))
+    assert caught.value.__notes__ == [
+        "while retrieving for query 'q1'",
+        "and no node of any other query has an id",
+    ]
+
+
+def test_a_retriever_that_fails_everywhere_gives_a_warning():
+    evaluator = HitRateEvaluator(retriever=Scripted({"q": RuntimeError("the store is down")}), k=1)
+    with pytest.warns(UserWarning, match="the retrieval of every query failed"):
+        result = evaluator.evaluate_dataset(dataset(q=["a"]))
+    assert "warning: the retrieval of every query failed" in str(result)
 
 
 def test_a_node_without_an_id_costs_its_query_only():
@@ -590,6 +841,26 @@ def test_texts_without_a_corpus():
     assert result.results[0].expected_texts == ["a  TEXT."]
 
 
+def test_ids_of_one_text_have_the_highest_of_their_grades():
+    found = Scripted({"q": [node("n", "same"), node("m", "other")]})
+    evaluator = HitRateEvaluator(retriever=found, metrics="ndcg@1", match_on="texts")
+    corpus = {"a": "same", "b": "same", "c": "other"}
+    result = evaluator.evaluate_dataset({**dataset(q={"a": 3, "b": 1, "c": 2}), "corpus": corpus})
+    assert result.means == {"ndcg@1": 1.0}
+
+
+def test_int_ids_are_looked_up_as_strings_too():
+    evaluator = HitRateEvaluator(retriever=Scripted({"q": [node("n", "text of 7")]}), k=1, match_on="texts")
+    for corpus in ({"7": "text of 7"}, {7: "text of 7"}):
+        assert evaluator.evaluate_dataset({**dataset(q=[7]), "corpus": corpus}).means == {"hit_rate@1": 1.0}
+
+
+def test_generators_in_a_dataset_are_read_once():
+    evaluator = HitRateEvaluator(retriever=retriever(q=["a"]), k=1)
+    result = evaluator.evaluate_dataset(dataset(q=(item for item in ["a"])))
+    assert (result.means, result.results[0].expected_ids) == ({"hit_rate@1": 1.0}, ["a"])
+
+
 def test_graded_texts():
     evaluator = HitRateEvaluator(
         retriever=Scripted({"q": [node("n", "text of b")]}), metrics="ndcg@1", match_on="texts"
@@ -623,8 +894,14 @@ def test_a_bad_dataset_is_refused_before_anything_is_retrieved(bad, error, word)
 
 
 def test_an_id_without_text_in_the_corpus_is_refused():
-    with pytest.raises(TypeError, match=r"query 'q': the corpus has no text for 'd'"):
-        build(match_on="texts").evaluate_dataset({**dataset(q=["d"]), "corpus": DATASET["corpus"]})
+    for corpus in (DATASET["corpus"], {}):
+        with pytest.raises(TypeError, match=r"query 'q': the corpus has no text for 'd'"):
+            build(match_on="texts").evaluate_dataset({**dataset(q=["d"]), "corpus": corpus})
+
+
+def test_a_corpus_that_is_no_mapping_is_refused():
+    with pytest.raises(TypeError, match="corpus must be a mapping of id -> text, got list"):
+        build(match_on="texts").evaluate_dataset({**dataset(q=["d"]), "corpus": ["d"]})
 
 
 def test_a_file_that_is_no_json_is_named(tmp_path):
@@ -677,6 +954,32 @@ def test_progress_and_workers(capsys):
     assert "5/5" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("is_in_thread", "expected"), [(False, 1), (True, 3)], ids=["as it is", "in threads"])
+def test_a_synchronous_retriever_takes_one_query_at_a_time_unless_in_threads(is_in_thread, expected):
+    lock, running, most = threading.Lock(), 0, 0
+
+    class Slow(BaseRetriever):
+        def _retrieve(self, query_bundle):
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            time.sleep(0.05)
+            with lock:
+                running -= 1
+            return [NodeWithScore(node=node(query_bundle.query_str))]
+
+    class Threaded(Slow):
+        async def _aretrieve(self, query_bundle):
+            return await asyncio.to_thread(self._retrieve, query_bundle)
+
+    found = (Threaded if is_in_thread else Slow)()
+    given = dataset(**{str(number): [str(number)] for number in range(6)})
+    result = HitRateEvaluator(retriever=found, k=1).evaluate_dataset(given, workers=3)
+    assert most == expected
+    assert result.means == {"hit_rate@1": 1.0}
+
+
 # Retrievers that change nodes
 
 
@@ -708,7 +1011,10 @@ def test_auto_merging_retriever():
     assert score(base) == 1.0
     assert score(merging) == 0.0
     assert score(merging, match=contains) == 1.0
-    assert score(merging, match_on="ids", match=lambda found, gold: gold == found or gold in children[found]) == 1.0
+    assert (
+        score(merging, match_on="ids", match=lambda found, gold: gold == found or gold in children.get(found, ()))
+        == 1.0
+    )
 
 
 def test_sentence_window():
@@ -791,10 +1097,22 @@ def test_one_table_with_faithfulness_and_correctness():
     assert results["mrr"][2].invalid_reason == "cannot be scored: the query has no relevant items"
 
 
-def test_the_flat_form_of_the_runner():
-    runner = BatchEvalRunner({"hit": HitRateResponseEvaluator(k=1)})
-    results = runner.evaluate_queries(Engine(retriever(q=["a"])), queries=["q"], expected_ids=[["a"]])
-    assert [each.score for each in results["hit"]] == [1.0]
+def test_the_flat_form_of_the_runner_goes_to_every_evaluator():
+    runner = BatchEvalRunner(
+        {
+            "hit": HitRateResponseEvaluator(k=1),
+            "mrr": HitRateResponseEvaluator(metric="mrr"),
+            "faithfulness": FaithfulnessEvaluator(llm=Judge()),
+            "correctness": CorrectnessEvaluator(llm=Judge()),
+        }
+    )
+    results = runner.evaluate_queries(Engine(retriever(q=["x", "a"])), queries=["q"], expected_ids=[["a"]])
+    assert {name: column[0].score for name, column in results.items()} == {
+        "hit": 0.0,
+        "mrr": 0.5,
+        "faithfulness": 1.0,
+        "correctness": 4.0,
+    }
 
 
 def test_texts_in_the_runner():
@@ -811,7 +1129,9 @@ def test_texts_in_the_runner():
 @pytest.mark.parametrize(
     ("options", "expected", "word"),
     [
-        ({}, {}, "no relevant items"),
+        ({}, {}, "neither expected_ids nor expected_texts were given"),
+        ({"match": contains}, {"expected_ids": ["a"]}, "expected_texts are needed to match on texts"),
+        ({"by": lambda node: 1 / 0}, {"expected_ids": ["a"]}, "ZeroDivisionError"),
         ({}, {"expected_ids": "abc"}, "'abc'"),
         ({}, {"expected_ids": [None]}, "None"),
         ({}, {"expected_ids": 7}, "'int' object is not iterable"),
@@ -828,6 +1148,48 @@ def test_bad_data_never_raise(options, expected, word):
     result = evaluator.evaluate_response("q", response, **expected)
     assert (result.score, result.passing, result.invalid_result) == (None, None, True)
     assert re.search(word, result.invalid_reason)
+
+
+@pytest.mark.parametrize(
+    ("response", "score"),
+    [
+        (Response("r", source_nodes=[node("a")]), 1.0),  # a node without a score
+        (Response("r", source_nodes=[None]), None),
+        (Response("r", source_nodes=["a"]), None),
+        (SimpleNamespace(response="r", source_nodes=5), None),
+        (5, None),
+        (None, None),
+    ],
+    ids=range(6),
+)
+def test_odd_responses_lose_no_batch(response, score):
+    runner = BatchEvalRunner({"ids": HitRateResponseEvaluator(k=1), "texts": HitRateResponseEvaluator(match=contains)})
+    good = Response("r", source_nodes=[NodeWithScore(node=node("a"))])
+    results = runner.evaluate_responses(
+        queries=["q", 5],
+        responses=[good, response],
+        ids={"expected_ids": [["a"], ["a"]]},
+        texts={"expected_texts": [["a"], ["a"]]},
+    )
+    for column in results.values():
+        assert [each.score for each in column] == [1.0, score]
+        assert column[1].invalid_result is (score is None)
+        assert column[1].query == "5"
+
+
+def test_odd_strings_lose_no_batch():
+    runner = BatchEvalRunner({"hit": HitRateResponseEvaluator(k=1, match=contains)})
+    results = runner.evaluate_response_strs(
+        queries=[5, None], response_strs=[5, None], contexts_list=[["a"], 5], expected_texts=[["a"], ["a"]]
+    )
+    assert [(each.query, each.response, each.score) for each in results["hit"]] == [("5", "5", 1.0), (None, None, None)]
+
+
+def test_by_is_not_asked_where_the_response_is_matched_on_texts():
+    response = Response("r", source_nodes=[NodeWithScore(node=node("n", "a text"))])
+    for rules in ({"match": contains}, {}):
+        evaluator = HitRateResponseEvaluator(k=1, by="ref_doc_id", **rules)
+        assert evaluator.evaluate_response("q", response, expected_texts=(text for text in ["a text"])).score == 1.0
 
 
 @pytest.mark.parametrize("response", [None, "a str", SimpleNamespace(source_nodes=None)])
