@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
-from functools import cache
 from math import nan
 from typing import Any, NamedTuple, Self
 
@@ -19,14 +17,14 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import ImageNode
 from pydantic import ConfigDict, SkipValidation
 
-from hitrate_adapters.core.evaluation import Evaluation, evaluate, mean
-from hitrate_adapters.core.items import Items, relevant_items
+from hitrate_adapters.core.evaluation import mean
+from hitrate_adapters.core.items import Items
 from hitrate_adapters.core.metrics import METRICS, Cutoffs, Metric, metrics_at
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 from hitrate_adapters.core.retrieval import Run, check_on_error
 
 from ._items import By, Kind, MatchOn, NoIdError, check_by, compared, expected, ids_of, listed, string_ids, texts_of
-from .dataset import DatasetResult, Question, questions
+from .dataset import DatasetResult, Question, judged, questions
 from .metrics import AtK, at_k
 
 Metrics = str | Metric | BaseRetrievalMetric | Iterable[str | Metric | BaseRetrievalMetric]
@@ -218,7 +216,7 @@ class HitRateEvaluator(RetrieverEvaluator):
         kind = compared(self.match_on, self.match)
         qrels = {question.query_id: getattr(question, f"expected_{kind}") for question in asked}
         run = Run(zip(qrels, (getattr(each, kind) for each in found), strict=True), errors)
-        evaluation, faults = self._judged(qrels, run, on_error)
+        evaluation, faults = judged(qrels, run, self.judge, on_error)
         results = []
         for question, each in zip(asked, found, strict=True):
             query_id = question.query_id
@@ -232,28 +230,6 @@ class HitRateEvaluator(RetrieverEvaluator):
                 own = mean(result.metric_dict[metric.metric_name].score for result in results)
                 means[metric.metric_name] = nan if own is None else own
         return DatasetResult(list(qrels), results, means, evaluation, errors)
-
-    def _judged(
-        self, qrels: dict[Hashable, Items], run: Run, on_error: str
-    ) -> tuple[Evaluation, dict[Hashable, Exception]]:
-        """Return the evaluation of the queries that can be judged, and what judging the others raises.
-
-        Raises it where nothing that can be scored is left.
-        """
-        try:
-            return evaluate(qrels, run, match=self.match, unique=self.unique), {}
-        except Exception:
-            if on_error == "raise":
-                raise
-            match = self.match and cache(
-                self.match
-            )  # a matcher that fails now and then is asked no more than it has to
-            faults = Judge(match=match, unique=self.unique).faults(qrels, run)
-            sound = {query_id: items for query_id, items in qrels.items() if query_id not in faults}
-            if not any(map(relevant_items, sound.values())):
-                raise
-        rest = Run({query_id: run[query_id] for query_id in sound}, run.errors)
-        return replace(evaluate(sound, rest, match=match, unique=self.unique), judge=self.judge), faults
 
     def _scored(
         self,
