@@ -330,7 +330,8 @@ class HitRateResult:
         unscored = [*dict.fromkeys(self.evaluation.unscored, "no references").items(), *self.errors.items()]
         lines.append(f"{self.n_scored} of {len(self._rows)} rows scored" + ("; not:" if unscored else ""))
         lines += [f"  {key!r:.60}: {reason}" for key, reason in unscored[:5]]
-        return "\n".join([*lines, "  ..."] if unscored[5:] else lines)
+        lines += ["  ..."] if unscored[5:] else []
+        return "\n".join([*lines, *(f"warning: {message}" for message in self.evaluation.warnings)])
 
     __repr__ = __str__
 

@@ -640,3 +640,10 @@ def test_a_matcher_that_raises_on_one_row_loses_no_other():
     assert {key: type(error) for key, error in result.errors.items()} == {2: KeyError}
     assert (float(result.means["hit_rate@1[match]"]), result.n_scored, result.n_unscored) == (0.5, 2, 1)
     assert [row["hit_rate@1[match]"] for row in result.rows()] == [1.0, 0.0, pytest.approx(math.nan, nan_ok=True)]
+
+
+def test_the_printed_result_tells_of_ids_of_two_kinds():
+    rows = [{"retrieved_context_ids": ["7f3a"], "reference_context_ids": ["refunds.md"]}]
+    with pytest.warns(UserWarning, match="same id space"):
+        result = HitRateEvaluator(k=1).evaluate(rows)
+    assert str(result).splitlines()[-1].startswith("warning: no relevant id was ever retrieved: are both in the same")
