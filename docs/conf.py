@@ -10,7 +10,8 @@ version = release = hitrate_adapters.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
-autodoc_mock_imports = ["deepeval", "pydantic_evals", "trulens"]  # whose extras are not part of `all`
+# Frameworks whose extras are not part of `all`.
+autodoc_mock_imports = ["deepeval", "haystack", "pydantic_evals", "trulens"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 default_role = "code"

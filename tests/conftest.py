@@ -9,6 +9,7 @@ from itertools import chain
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # before litellm is imported
 os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # before ragas is imported
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"  # before haystack is imported
 
 ALONE = ("deepeval", "haystack", "mlflow", "pydantic_evals", "trulens")
 """Adapters whose framework, of the same name, may be absent: then their doctests and tests are not collected."""

@@ -31,6 +31,7 @@ FRAMEWORKS = {
     "futureagi": "fi",
     "deepeval": "deepeval",
     "pydantic_evals": "pydantic_evals",
+    "haystack": "haystack",
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "llama_index": "llama_index",

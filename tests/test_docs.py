@@ -21,6 +21,7 @@ NEEDS = {
     "trulens": "trulens",
     "deepeval": "deepeval",
     "pydantic_evals": "pydantic_evals",
+    "haystack": "haystack",
 }
 
 

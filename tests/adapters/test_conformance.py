@@ -17,6 +17,7 @@ FRAMEWORKS = {
     "futureagi_sdk": "fi",
     "deepeval": "deepeval",
     "pydantic_evals": "pydantic_evals",
+    "haystack": "haystack",
     "trulens": "trulens",
 }
 """Adapter -> the import name of its framework; where that is absent its cases are skipped (and CI fails)."""
