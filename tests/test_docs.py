@@ -5,6 +5,7 @@ session where it has `>>>`. What a page needs but a reader does not stands in an
 """
 
 import doctest
+import importlib.util
 import re
 from pathlib import Path
 
@@ -20,6 +21,7 @@ NEEDS = {
     "ragas": "ragas",
     "trulens": "trulens",
     "deepeval": "deepeval",
+    "recipes": "autoevals braintrust langfuse langwatch opik weave",
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
 }
@@ -34,8 +36,9 @@ def test_python_blocks_have_no_other_name():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if page.stem in NEEDS:
-        pytest.importorskip(NEEDS[page.stem])
+    for package in NEEDS.get(page.stem, "").split():
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{page.name} needs {package}")
     text = page.read_text(encoding="utf-8")
     namespace = {"__name__": "__main__"}
     for block in BLOCK.finditer(text):

@@ -14,6 +14,7 @@ FRAMEWORKS = {
     "ragas": "ragas",
     "futureagi": "hitrate_adapters",
     "scorer": "hitrate_adapters",
+    "scorer_braintrust": "braintrust",
     "futureagi_sdk": "fi",
     "deepeval": "deepeval",
     "pydantic_evals": "pydantic_evals",
