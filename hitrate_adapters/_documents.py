@@ -1,15 +1,18 @@
 """What is a retrieved document's id and text, in each form in which LangChain and LangSmith hand documents over.
 
-No framework is imported: whatever has `page_content` and `metadata` is a document.
+No framework is imported: whatever has `page_content` and `metadata` is a document, and so is a dict, unless it is a
+message of a chat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Number
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from .core.items import is_absent
 from .core.matching import check_number
 
 IdKey = str | Callable[[Any], Hashable] | None
@@ -56,44 +59,89 @@ class ItemOf:
     def __call__(self, retrieved: object) -> Hashable:
         """Return the id or the text of a retrieved document, which may come in a (document, score) pair.
 
-        Raises ValueError, which names `id_key`, for a document without the wanted id, TypeError for one without text
-        and for what is no document.
+        A UUID becomes a str, as in JSON. Raises ValueError, which names `id_key`, for a document without the wanted id
+        or with one that can be none, TypeError for one without text and for what is no document.
         """
         document = _document(retrieved)
         if self.match_on == "texts":
             if not isinstance(document.page_content, str):
-                raise TypeError(f"a retrieved document has no text: {retrieved!r:.200}")
+                raise TypeError(f"a document has no text: {retrieved!r:.200}")
             return document.page_content
         if callable(self.id_key):
-            found = self.id_key(document)
-        elif self.id_key is None:
-            found = document.metadata.get("id") if document.id is None else document.id
-        else:
+            found = call("id_key", self.id_key, document)
+        elif self.id_key is not None:
             found = document.metadata.get(self.id_key)
-        if found is None:
-            raise ValueError(self._advice(document))
-        return found
+        else:
+            found = getattr(document, "id", None)
+            if is_absent(found):
+                found = document.metadata.get("id")
+        if not _is_id(found):
+            raise ValueError(self._advice(document, found))
+        return _plain(found)
 
     def of_relevant(self, relevant: object) -> Any:
-        """Return relevant items ready to be judged: documents become their id or text, all else stays as it is."""
-        if isinstance(relevant, (str, bytes, Mapping)) or not isinstance(relevant, Iterable):
-            return relevant
-        return [self(item) if _is_document(item) else item for item in relevant]
+        """Return relevant items ready to be judged: documents become their id or text, UUIDs a str.
 
-    def _advice(self, document: Any) -> str:
+        Where ids are compared, raises ValueError for what can be none.
+        """
+        if isinstance(relevant, Mapping):
+            return {self._of_one_relevant(item): grade for item, grade in relevant.items()}
+        if isinstance(relevant, (str, bytes)) or not isinstance(relevant, Iterable):
+            return relevant
+        return [self._of_one_relevant(item) for item in relevant]
+
+    def _of_one_relevant(self, item: Any) -> Hashable:
+        if is_document(item):
+            return self(item)
+        if self.match_on == "ids" and not _is_id(item):
+            raise ValueError(f"a relevant item is {item!r:.60} ({type(item).__name__}), which is no id: {_IDS}")
+        return _plain(item)
+
+    def _advice(self, document: Any, found: object) -> str:
+        key = "its `id` or metadata['id']" if self.id_key is None else f"its metadata[{self.id_key!r}]"
         if callable(self.id_key):
-            wanted = f"id: id_key={getattr(self.id_key, '__name__', self.id_key)} returned None"
+            wrong = f"has no id: id_key={name_of(self.id_key)} returned {found!r:.60}"
+        elif found is not None:
+            wrong = f"has no id: {key} is {found!r:.60} ({type(found).__name__}), and {_IDS}"
+        elif self.id_key is None:
+            wrong = "has no `id` and no metadata['id']"
         else:
-            wanted = "`id` and no metadata['id']" if self.id_key is None else f"metadata[{self.id_key!r}]"
+            wrong = f"has no metadata[{self.id_key!r}]"
         keys = ", ".join(map(repr, document.metadata)) or "nothing"
         return (
-            f"a retrieved document has no {wanted} (its metadata has {keys}; it begins {document.page_content!r:.60}): "
+            f"a document {wrong} (its metadata has {keys}; it begins {document.page_content!r:.60}): "
             'pass as id_key= the metadata key or the function that gives its id, or compare texts by match_on="texts"'
         )
 
 
-def _is_document(given: object) -> bool:
-    return isinstance(given, Mapping) or (hasattr(given, "page_content") and hasattr(given, "metadata"))
+_SPEAKERS = ("human", "ai", "system", "tool", "function", "chat")  # the types of LangChain's messages
+_IDS = "ids are strings that are not blank, whole numbers, or something else with a hash"
+
+
+def call(option: str, function: Callable[[Any], Any], argument: object) -> Any:
+    """Return what the function returns; raises ValueError, which names the option, for what it raises."""
+    try:
+        return function(argument)
+    except Exception as error:
+        raise ValueError(f"{option}={name_of(function)} raised {error!r}") from error
+
+
+def name_of(option: object) -> str:
+    """Return how an option is named in a message: a function by its name."""
+    return str(getattr(option, "__name__", repr(option))) if callable(option) else repr(option)
+
+
+def is_document(given: object) -> bool:
+    """Tell whether this is a document or a (document, score) pair, and no plain id or text and no message of a chat."""
+    return _is_document(given[0] if isinstance(given, (tuple, list)) and len(given) == 2 else given)
+
+
+def _is_document(given: Any) -> bool:
+    given = _loaded(given)
+    if not isinstance(given, Mapping):
+        return hasattr(given, "page_content") and hasattr(given, "metadata")
+    is_message = "content" in given and ("role" in given or given.get("type") in _SPEAKERS)
+    return not is_message or "page_content" in given or "metadata" in given
 
 
 def _document(given: Any) -> Any:
@@ -101,15 +149,37 @@ def _document(given: Any) -> Any:
     if isinstance(given, (tuple, list)) and len(given) == 2 and _is_document(given[0]):
         given, score = given
         check_number("a document's score", score)
-    if given is None or isinstance(given, (str, int, UUID)):
-        return Document(given, {}, given)
+    if given is None or isinstance(given, (str, int, Integral, UUID)):
+        return Document(given, {}, given)  # type: ignore[arg-type]  # an Integral has a hash
     if not _is_document(given):
         raise TypeError(
             f"{given!r:.80} ({type(given).__name__}) is no document, id or text: documents have page_content, metadata"
         )
+    given = _loaded(given)
     if not isinstance(given, Mapping):
         return given
-    if "lc" in given and isinstance(given.get("kwargs"), Mapping):  # as langchain_core.load.dumpd writes it
-        given = given["kwargs"]
     metadata = given.get("metadata", given)  # a dict without metadata is all metadata
     return Document(given.get("page_content"), metadata or {}, given.get("id"))
+
+
+def _loaded(given: Any) -> Any:
+    """Undo `langchain_core.load.dumpd`."""
+    is_dumped = isinstance(given, Mapping) and "lc" in given and isinstance(given.get("kwargs"), Mapping)
+    return given["kwargs"] if is_dumped else given
+
+
+def _is_id(found: object) -> bool:
+    """Tell whether this can be an id: 1.0 and True, which equal 1, what is blank or absent, and a list cannot."""
+    if isinstance(found, str):
+        return bool(found.strip())
+    if is_absent(found) or type(found).__name__ in ("bool", "bool_"):  # NumPy's too
+        return False
+    try:
+        hash(found)
+    except TypeError:
+        return False
+    return isinstance(found, Integral) or not isinstance(found, Number)
+
+
+def _plain(item: Hashable) -> Hashable:
+    return str(item) if isinstance(item, UUID) else item

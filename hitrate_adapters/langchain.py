@@ -45,7 +45,7 @@ def run_retriever(  # noqa: PLR0913 - options, by name only
         retriever: a `BaseRetriever`, or any Runnable from a query to a list of documents.
         queries: query id -> query.
         id_key: where a document's id is: a key of its metadata, or a function of the document. None: `Document.id`,
-            else `metadata["id"]`.
+            else `metadata["id"]`. UUIDs become strings.
         match_on: "ids" gives a run of ids, "texts" one of the documents' texts, to be judged against gold texts.
         max_concurrency: how many queries the retriever's `batch` runs at once. None: its own default.
         show_progress: show a progress bar; needs tqdm.
@@ -53,7 +53,8 @@ def run_retriever(  # noqa: PLR0913 - options, by name only
             goes on; "raise" stops there.
 
     Raises:
-        TypeError, ValueError: an argument is wrong, or no document of any query has the wanted id or text.
+        TypeError, ValueError: an argument is wrong, or documents were found and none has the wanted id or text (which
+            is known after the first batch where every query of it found some).
         ImportError: tqdm is asked for and absent.
     """
     check_on_error(on_error)
@@ -65,40 +66,72 @@ def run_retriever(  # noqa: PLR0913 - options, by name only
         )
     if not isinstance(queries, Mapping):
         raise TypeError(f"queries must be a mapping of query id -> query, got {type(queries).__name__}")
+    _check_concurrency(max_concurrency)
     config: RunnableConfig = {} if max_concurrency is None else {"max_concurrency": max_concurrency}
     ids, size = list(queries), max(_BATCH, max_concurrency or 0)
-    run, unreadable = Run(), None
+    run, unreadable, any_read = Run(), list[Exception](), False
     with _progress(len(ids), show_progress) as advance:
         for start in range(0, len(ids), size):
             some = ids[start : start + size]
-            answers = retriever.batch([queries[query_id] for query_id in some], config, return_exceptions=True)
+            try:
+                answers = retriever.batch(
+                    [queries[query_id] for query_id in some], config, return_exceptions=on_error == "record"
+                )
+            except Exception as error:
+                error.add_note(f"while retrieving for {_named(some)}")
+                raise
             for query_id, answer in zip(some, answers, strict=True):
-                try:
-                    run[query_id] = _items(answer, item_of)
-                except Exception as error:
-                    if on_error == "raise":
-                        error.add_note(f"while retrieving for query {query_id!r}")
-                        raise
-                    run[query_id] = []
-                    run.errors[query_id] = error
-                    if error is not answer and unreadable is None:
-                        unreadable = error
-            if unreadable and not any(run.values()):  # a wrong id_key, which must not pass for a bad retriever
-                unreadable.add_note(f"and of no other of the first {len(run)} queries was a document of use")
-                raise unreadable
+                run[query_id], failure = _read(answer, item_of)
+                any_read = any_read or bool(run[query_id])
+                if failure is None:
+                    continue
+                if on_error == "raise":
+                    failure.add_note(f"while retrieving for {_named([query_id])}")
+                    raise failure
+                run[query_id] = []
+                run.errors[query_id] = failure
+                if failure is not answer:
+                    unreadable.append(failure)
+            is_hopeless = len(unreadable) == len(run) or (unreadable and len(run) == len(ids))
+            if is_hopeless and not any_read:  # a wrong id_key, which must not pass for a bad retriever
+                unreadable[0].add_note(f"and no document of the first {len(run)} queries was of use")
+                raise unreadable[0]
             advance(len(some))
     return run
 
 
-def _items(answer: object, item_of: ItemOf) -> list[Hashable]:
+def _read(answer: object, item_of: ItemOf) -> tuple[list[Hashable], Exception | None]:
+    """Return the items of one query that can be read, and the first error."""
     if isinstance(answer, Exception):
-        raise answer
+        return [], answer
     if not isinstance(answer, (list, tuple)):
-        raise TypeError(
+        return [], TypeError(
             f"the retriever must return a list of documents, it returned {answer!r:.80}: of a chain, pass the part "
             'that retrieves, or chain | itemgetter("context")'
         )
-    return [item_of(document) for document in answer]
+    items, errors = list[Hashable](), list[Exception]()
+    for document in answer:
+        try:
+            items.append(item_of(document))
+        except Exception as error:
+            errors.append(error)
+    return items, errors[0] if errors else None
+
+
+def _named(query_ids: list[Any]) -> str:
+    first, last = query_ids[0], query_ids[-1]
+    return f"query {first!r}" if len(query_ids) == 1 else f"one of the queries {first!r} to {last!r}"
+
+
+def _check_concurrency(given: object) -> None:
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(
+            f"max_concurrency must be an int of at least 1, or None; got {given!r} ({type(given).__name__})"
+        )
+    if given < 1:
+        raise ValueError(f"max_concurrency must be at least 1, or None for LangChain's own; got {given}")
 
 
 @contextmanager

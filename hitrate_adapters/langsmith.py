@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ._documents import IdKey, ItemOf
+from ._documents import IdKey, ItemOf, call, is_document, name_of
 from ._extras import extra
 from .core.evaluation import Evaluation, evaluate
 from .core.metrics import Metric, metrics_at
@@ -29,7 +29,7 @@ with extra("langsmith", "langsmith"):
 __all__ = ["DOCUMENT_KEYS", "REFERENCE_KEYS", "HitRateEvaluator"]
 
 DOCUMENT_KEYS = ("documents", "docs", "source_documents", "context", "output")
-"""Where retrieved documents are looked for without a `documents_key`: the first that is a list."""
+"""Where retrieved documents are looked for without a `documents_key`: lists of documents first, in this order."""
 
 REFERENCE_KEYS = ("relevant", "relevant_ids", "expected_ids", "document_ids", "documents")
 """Where relevant items are looked for without a `reference_key`: the first that is there."""
@@ -50,9 +50,10 @@ class HitRateEvaluator(RunEvaluator):
         metrics: "hit_rate", "recall", "precision", "mrr", "map", "ndcg", also with a cutoff of their own: "mrr@10".
         name: the feedback key of a single score, and the beginning of the keys of several: "bm25" gives
             "bm25_hit_rate@5". None: the metric's name.
-        documents_key: where the retrieved documents are: a key of the target's outputs, or a function of them. None:
-            the usual keys. Where the outputs have none, the traced retriever runs inside the target are taken: the
-            outermost on each branch, so that an ensemble counts once.
+        documents_key: where the retrieved documents are: a key of the target's outputs, or a function of them; a row
+            whose outputs lack it is an error. None: a list of documents under a usual key; else the traced retriever
+            runs inside the target, the outermost on each branch, so that an ensemble counts once; else a list of plain
+            ids under a usual key. Where texts are compared, a list of texts counts as one of documents.
         reference_key: where the relevant items are, a list of ids, texts or documents, or item -> grade: a key of the
             example's outputs, or a function of them. None: the usual keys.
         id_key: where a document's id is: a key of its metadata, or a function of the document. None: its `id`, else
@@ -62,7 +63,8 @@ class HitRateEvaluator(RunEvaluator):
         match: when a retrieved text counts as a relevant one, such as `contains`. None: equality.
         unique: drop repeats before the cutoff, for document ids that chunks share.
         retriever_name: score the retriever runs of this name, at whatever depth, and not the outputs.
-        retrievals: which retriever runs of one row count: "all", one after the other, the "first", or the "last".
+        retrievals: which retriever runs of one row count: "all", one after the other in the order of their start, the
+            "first", or the "last".
 
     Raises:
         TypeError, ValueError: an argument is wrong.
@@ -85,7 +87,11 @@ class HitRateEvaluator(RunEvaluator):
         retrievals: str = "all",
     ) -> None:
         """Refuse a configuration that cannot be followed."""
-        if retrievals not in _RETRIEVALS:
+        _check_names(name=name, retriever_name=retriever_name)
+        _check_keys(documents_key=documents_key, reference_key=reference_key)
+        if documents_key is not None and retriever_name is not None:
+            raise ValueError("documents_key reads the target's outputs, retriever_name the runs inside: leave out one")
+        if not isinstance(retrievals, str) or retrievals not in _RETRIEVALS:
             raise ValueError(f"retrievals must be one of {', '.join(_RETRIEVALS)}; got {retrievals!r}")
         wanted = metrics_at(metrics, k, theta)
         if name is None or len(wanted) > 1:
@@ -131,9 +137,11 @@ class HitRateEvaluator(RunEvaluator):
         Raises:
             TypeError, ValueError: the outputs hold no documents, or they lack the wanted ids.
         """
-        documents = self._documents_in(outputs)
+        if isinstance(reference_outputs, (list, tuple)):
+            raise TypeError("these are the reference outputs of many rows: summary_evaluators takes [hits.summary]")
+        documents, _ = self._documents_in(outputs)
         if documents is None:
-            raise self._no_documents(outputs)
+            raise ValueError(f"no list of retrieved documents: the outputs have {_keys(outputs)}. {_ADVICE}")
         return self._feedback(self._row(documents, reference_outputs))
 
     def summary(self, runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:
@@ -146,11 +154,13 @@ class HitRateEvaluator(RunEvaluator):
                     EvaluationResult(key=key, comment=str(error), extra={"error": True}) for key in self._metrics
                 ]
             }
-        left_out = f"; not scored: {len(evaluation.unscored)} ({len(unread)} in error)"
+        left_out = f"not scored: {len(evaluation.unscored)} ({len(unread)} in error)"
         scores = {key: evaluation.score(metric) for key, metric in self._metrics.items()}
         return {
             "results": [
-                EvaluationResult(key=key, score=float(score), comment=f"{score!r}{left_out}")
+                EvaluationResult(
+                    key=key, score=float(score), comment="; ".join([repr(score), left_out, *evaluation.warnings])
+                )
                 for key, score in scores.items()
             ]
         }
@@ -171,18 +181,21 @@ class HitRateEvaluator(RunEvaluator):
 
     def _feedback(self, row: _Row) -> list[dict[str, Any]]:
         record = self._judge(row.relevant, row.retrieved)
+        notes = [row.failure, row.note]
+        if record.n_relevant and record.n_retrieved and not record.hit_ranks:
+            notes.insert(0, _one_of_each(row))
         return [
             {
                 "key": key,
                 "score": metric(record) if record.n_relevant else None,
-                "comment": "; ".join(filter(None, (metric.explain(record), row.failure, row.note))),
+                "comment": "; ".join(filter(None, [metric.explain(record), *notes])),
             }
             for key, metric in self._metrics.items()
         ]
 
     def _evaluate(self, pairs: Iterable[tuple[Run, Example]]) -> tuple[Evaluation, list[Exception]]:
         """Return the evaluation, and what was raised by rows that cannot be read, which it leaves unscored."""
-        qrels: dict[str, Items] = {}
+        qrels: dict[Hashable, Items] = {}
         retrieved, unread, seen = RetrievalRun(), [], Counter[str]()
         for run, example in pairs:
             query_id = str(example.id)
@@ -192,61 +205,106 @@ class HitRateEvaluator(RunEvaluator):
             retrieved[query_id] = []
             try:
                 row = self._read(run, example)
-                self._judge(row.relevant, row.retrieved)
             except Exception as error:
                 unread.append(error)
                 continue
             qrels[query_id], retrieved[query_id] = row.relevant, row.retrieved
             if row.failure and not row.retrieved:
                 retrieved.errors[query_id] = RuntimeError(row.failure)
-        if unread and not qrels:
-            raise unread[0]
-        return evaluate(qrels, retrieved, match=self._judge.match, unique=self._judge.unique), unread
+        try:
+            return self._judged(qrels, retrieved), unread
+        except Exception:
+            faults = self._judge.faults(qrels, retrieved)
+            unread += faults.values()
+            if unread and len(faults) == len(qrels):
+                raise unread[0] from None
+            if not faults:
+                raise
+        for faulty in faults:
+            del qrels[faulty]
+            retrieved[faulty] = []
+        return self._judged(qrels, retrieved), unread
+
+    def _judged(self, qrels: dict[Any, Items], retrieved: RetrievalRun) -> Evaluation:
+        return evaluate(qrels, retrieved, match=self._judge.match, unique=self._judge.unique)
 
     def _read(self, run: Run, example: Example | None) -> _Row:
         """Find what was retrieved, in the target's outputs or in the retriever runs inside it."""
         reference = example.outputs if example else None
-        if self._retriever_name is None and not run.error:
-            documents = self._documents_in(run.outputs)
-            if documents is not None:
-                return self._row(documents, reference)
-        retrievals = list(_retriever_runs(run, self._retriever_name))[self._retrievals]
+        documents, is_sure = None, False
+        if not run.error and self._retriever_name is None:
+            documents, is_sure = self._documents_in(run.outputs)
+        retrievals = [] if is_sure else self._retrievals_in(run)
+        if documents is not None and not retrievals:
+            return self._row(documents, reference)
         if not retrievals and not run.error:
-            raise self._no_documents(run.outputs)
+            raise self._no_documents(run)
         retrieved: list[Any] = []
+        notes = [] if documents is None else ["judged by the retriever runs inside, not by the plain items returned"]
         failures = [] if retrievals else [f"the target failed: {_first_line(run.error)}"]
         for retrieval in retrievals:
             if retrieval.error:
                 failures.append(f"{retrieval.name} failed: {_first_line(retrieval.error)}")
                 continue
-            documents = self._documents_in(retrieval.outputs)
-            if documents is None:
-                raise self._no_documents(retrieval.outputs)
-            retrieved += _listed(documents)
-        return self._row(retrieved, reference, "; ".join(failures))
+            lists = _lists_in(retrieval.outputs)
+            if not lists:
+                raise ValueError(
+                    f"no list of retrieved documents: the outputs of the retriever run {retrieval.name!r} have "
+                    f"{_keys(retrieval.outputs)}. {_ADVICE}"
+                )
+            retrieved += lists[0]
+        return self._row(retrieved, reference, "; ".join(failures), "; ".join(notes))
 
-    def _row(self, documents: object, reference: object, failure: str = "") -> _Row:
-        relevant = _look_up(reference, self._reference_key, REFERENCE_KEYS, object)
-        note = ""
+    def _row(self, documents: object, reference: object, failure: str = "", note: str = "") -> _Row:
+        if not isinstance(documents, (list, tuple)):
+            raise TypeError(f"retrieved documents must be a list, best first; found {documents!r:.80}")
+        if self._reference_key is None:
+            fields = _fields(reference)
+            relevant = next((fields[key] for key in REFERENCE_KEYS if fields.get(key) is not None), None)
+        else:
+            relevant = _by_key("reference_key", self._reference_key, reference)
         if relevant is None:
             note = f"the reference outputs have {_keys(reference)}: reference_key= says where the relevant items are"
         return _Row(
             relevant=() if relevant is None else self._item_of.of_relevant(relevant),
-            retrieved=[self._item_of(document) for document in _listed(documents)],
+            retrieved=[self._item_of(document) for document in documents],
             failure=failure,
             note=note,
         )
 
-    def _documents_in(self, outputs: object) -> Any:
-        return _look_up(outputs, self._documents_key, DOCUMENT_KEYS, (list, tuple))
+    def _documents_in(self, outputs: object) -> tuple[Any, bool]:
+        """Return what the target returned, None for nothing, and whether no retriever run may be taken instead."""
+        if self._documents_key is not None:
+            found = _by_key("documents_key", self._documents_key, outputs)
+            if found is None:
+                by_key = f"documents_key={name_of(self._documents_key)}"
+                raise ValueError(f"no list of retrieved documents by {by_key}: the outputs have {_keys(outputs)}")
+            return found, True
+        lists = _lists_in(outputs)
+        of_documents = next(filter(self._are_documents, lists), None)
+        return (next(iter(lists), None), False) if of_documents is None else (of_documents, True)
 
-    def _no_documents(self, outputs: object) -> ValueError:
-        by_key = "" if self._documents_key is None else f" by documents_key={self._documents_key!r}"
-        retriever = "retriever run" if self._retriever_name is None else f"run of a retriever {self._retriever_name!r}"
+    def _are_documents(self, items: Sequence[object]) -> bool:
+        """Tell whether these are surely documents, or texts where texts are compared; nothing at all is too."""
+        plain = str if self._item_of.match_on == "texts" else ()
+        return not items or any(is_document(item) or isinstance(item, plain) for item in items)
+
+    def _retrievals_in(self, run: Run) -> list[Run]:
+        runs = sorted(_retriever_runs(run, self._retriever_name), key=lambda each: each.start_time)
+        return runs[self._retrievals]
+
+    def _no_documents(self, run: Run) -> ValueError:
+        traced = ", ".join(repr(each.name) for each in _retriever_runs(run, None))
+        inside = f"the outermost there are {traced}" if traced else "a loaded experiment needs load_nested=True"
+        if self._retriever_name is not None:
+            return ValueError(f"no run of a retriever {self._retriever_name!r} was traced inside the target ({inside})")
         return ValueError(
-            f"no list of retrieved documents{by_key}: the outputs have {_keys(outputs)}, and no {retriever} was traced "
-            "inside (a loaded experiment needs load_nested=True): documents_key= says where the documents are"
+            f"no list of retrieved documents: the outputs have {_keys(run.outputs)}, and no retriever run was traced "
+            f"inside ({inside}). {_ADVICE}"
         )
+
+
+_ADVICE = "documents_key= says where in the target's outputs the documents are"
 
 
 class _Row(NamedTuple):
@@ -258,19 +316,25 @@ class _Row(NamedTuple):
     note: str
 
 
-def _look_up(outputs: object, key: OutputsKey, usual: Sequence[str], kind: type | tuple[type, ...]) -> Any:
-    """Return what the key or function gives, or what of that kind stands under a usual key; None where nothing does."""
-    fields = outputs if isinstance(outputs, Mapping) else {"output": outputs}
-    if callable(key):
-        return key(fields)
-    if key is not None:
-        return fields.get(key)
-    found = (fields.get(name) for name in usual)
-    return next((value for value in found if value is not None and isinstance(value, kind)), None)
+def _fields(outputs: object) -> Mapping[str, Any]:
+    """Return outputs by key; LangSmith puts what is no mapping under "output"."""
+    return outputs if isinstance(outputs, Mapping) else {"output": outputs}
+
+
+def _by_key(option: str, key: str | Callable[[Mapping[str, Any]], Any], outputs: object) -> Any:
+    """Return what the key or the function gives, None where it gives nothing."""
+    fields = _fields(outputs)
+    return call(option, key, fields) if callable(key) else fields.get(key)
+
+
+def _lists_in(outputs: object) -> list[Sequence[Any]]:
+    """Return the lists under the usual keys."""
+    fields = _fields(outputs)
+    return [found for key in DOCUMENT_KEYS if isinstance(found := fields.get(key), (list, tuple))]
 
 
 def _retriever_runs(run: Run, name: str | None) -> Iterator[Run]:
-    """Give the outermost retriever runs of each branch, or the outermost of that name, in the order of their start."""
+    """Give the outermost retriever runs of each branch, or the outermost of that name."""
     if run.run_type == "retriever" and name in (None, run.name):
         yield run
     else:
@@ -278,10 +342,11 @@ def _retriever_runs(run: Run, name: str | None) -> Iterator[Run]:
             yield from _retriever_runs(child, name)
 
 
-def _listed(documents: object) -> list[Any] | tuple[Any, ...]:
-    if isinstance(documents, (list, tuple)):
-        return documents
-    raise TypeError(f"retrieved documents must be a list, best first; found {documents!r:.80}")
+def _one_of_each(row: _Row) -> str:
+    """Show an item of each side, by which ids or texts of two kinds can be seen."""
+    graded = row.relevant.items() if isinstance(row.relevant, Mapping) else ((item, 1) for item in row.relevant)
+    relevant = next((item for item, grade in graded if grade > 0), None)
+    return f"retrieved {row.retrieved[0]!r:.60}, relevant {relevant!r:.60}"
 
 
 def _keys(outputs: object) -> str:
@@ -290,3 +355,17 @@ def _keys(outputs: object) -> str:
 
 def _first_line(error: str | None) -> str:
     return (error or "").strip().partition("\n")[0].removesuffix("Traceback (most recent call last):")
+
+
+def _check_names(**names: object) -> None:
+    for option, given in names.items():
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"{option} must be a str or None, got {given!r}")
+        if given is not None and not given.strip():
+            raise ValueError(f"{option} must not be blank, got {given!r}")
+
+
+def _check_keys(**keys: object) -> None:
+    for option, given in keys.items():
+        if given is not None and not isinstance(given, str) and not callable(given):
+            raise TypeError(f"{option} must be a key of the outputs, a function of them or None, got {given!r}")

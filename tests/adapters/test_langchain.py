@@ -1,9 +1,11 @@
 """LangChain: a retriever through its own `batch`."""
 
+import re
 import subprocess
 import sys
 import threading
 import time
+import uuid
 import warnings
 
 import pytest
@@ -102,7 +104,7 @@ def test_a_wrong_id_key_is_loud():
     found = {"q1": [CHUNK], "q2": [CHUNK], "q3": []}
     with pytest.raises(ValueError, match=r"no metadata\['sorce'\] \(its metadata has 'source', 'id'") as raised:
         run_retriever(Lookup(found=found), {query: query for query in found}, id_key="sorce")
-    assert "first 3 queries" in raised.value.__notes__[0]
+    assert raised.value.__notes__ == ["and no document of the first 3 queries was of use"]
 
 
 def test_a_wrong_id_key_is_found_in_the_first_batch():
@@ -122,6 +124,23 @@ def test_one_document_without_an_id_loses_its_query_alone():
     assert list(evaluation.errors) == ["q1"]
 
 
+@pytest.mark.parametrize("first", [[], RuntimeError("down")], ids=["empty", "failed"])
+def test_no_id_anywhere_is_loud_at_the_end_where_other_queries_were_empty_or_failed(first):
+    calls = []
+    found = RunnableLambda(lambda query: calls.append(query) or [CHUNK])
+    retriever = RunnableLambda(lambda query: Lookup(found={query: first}) if query == 0 else found)
+    with pytest.raises(ValueError, match="sorce"):
+        run_retriever(retriever, {number: number for number in range(100)}, id_key="sorce")
+    assert len(calls) == 99
+
+
+def test_one_document_without_an_id_among_others_of_one_query_is_recorded():
+    chunks = [Document("t", id=f"c{number}") for number in range(9)]
+    run = run_retriever(Lookup(found={"q": [*chunks, Document("t")]}), {"q": "q"})
+    assert run == {"q": []}
+    assert "id_key=" in str(run.errors["q"])
+
+
 def test_a_failed_query_is_a_named_miss():
     run = run_retriever(Lookup(found={"q1": RuntimeError("down"), "q2": [CHUNK]}), {"q1": "q1", "q2": "q2"})
     assert run == {"q1": [], "q2": ["c1"]}
@@ -133,6 +152,33 @@ def test_on_error_raise_names_the_query():
     with pytest.raises(RuntimeError, match="down") as raised:
         run_retriever(Lookup(found={"text": RuntimeError("down")}), {"q1": "text"}, on_error="raise")
     assert raised.value.__notes__ == ["while retrieving for query 'q1'"]
+
+
+def test_on_error_raise_stops_there():
+    calls, stops = [], True
+
+    def retrieve(query):
+        calls.append(query)
+        if query == 3:
+            raise RuntimeError("down")
+        time.sleep(0.05 if query > 3 and stops else 0)
+        return ["d"]
+
+    queries = {f"q{number}": number for number in range(200)}
+    with pytest.raises(RuntimeError, match="down") as raised:
+        run_retriever(RunnableLambda(retrieve), queries, max_concurrency=1, on_error="raise")
+    assert calls[:4] == [0, 1, 2, 3]
+    assert len(calls) < 64  # the pool may have begun the next
+    assert raised.value.__notes__ == ["while retrieving for one of the queries 'q0' to 'q63'"]
+    calls, stops = [], False
+    assert len(run_retriever(RunnableLambda(retrieve), queries)) == len(calls) == 200
+
+
+def test_on_error_raise_names_the_query_of_an_unreadable_document():
+    found = {"a": [CHUNK], "b": [Document("t")]}
+    with pytest.raises(ValueError, match="id_key=") as raised:
+        run_retriever(Lookup(found=found), {"q1": "a", "q2": "b"}, on_error="raise")
+    assert raised.value.__notes__ == ["while retrieving for query 'q2'"]
 
 
 def test_chunks_of_one_source():
@@ -155,26 +201,27 @@ def test_no_queries():
 @pytest.mark.parametrize("limit", [1, 3])
 def test_max_concurrency(limit):
     running, most, lock = 0, 0, threading.Lock()
+    together = threading.Barrier(limit)
 
     def retrieve(query):
         nonlocal running, most
         with lock:
             running += 1
             most = max(most, running)
-        time.sleep(0.01)
+        together.wait(timeout=10)
         with lock:
             running -= 1
         return [query]
 
     run_retriever(RunnableLambda(retrieve), dict.fromkeys(range(12), "d"), max_concurrency=limit)
-    assert most <= limit
+    assert most == limit
 
 
 def test_the_retrievers_own_batch_is_used():
     class Batched(Lookup):
         def batch(self, inputs, config=None, *, return_exceptions=False, **_):
             assert config["max_concurrency"] == 2
-            assert return_exceptions
+            assert return_exceptions is True
             return [[Document("t", id=f"{query} of {len(inputs)}")] for query in inputs]
 
     run = run_retriever(Batched(found={}), {"q1": "a", "q2": "b"}, max_concurrency=2)
@@ -208,6 +255,9 @@ def test_tqdm_is_imported_only_for_a_bar(monkeypatch):
         ({"match_on": "auto"}, ValueError, "'auto'"),
         ({"id_key": 5}, TypeError, "id_key.*5"),
         ({"id_key": "source", "match_on": "texts"}, ValueError, "leave out id_key='source'"),
+        ({"max_concurrency": "8"}, TypeError, "max_concurrency must be an int of at least 1, or None; got '8'"),
+        ({"max_concurrency": True}, TypeError, "max_concurrency must be an int of at least 1, or None; got True"),
+        ({"max_concurrency": 0}, ValueError, "max_concurrency must be at least 1.*got 0"),
     ],
     ids=str,
 )
@@ -240,6 +290,64 @@ def test_what_is_no_document(item, words):
 def test_a_document_without_text():
     with pytest.raises(TypeError, match="no text"):
         run_retriever(RunnableLambda(lambda _: [{"id": "a"}]), {"q": "a"}, match_on="texts")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [float("nan"), "", " ", True, False, 1.0, ["a"], ("a", []), {}],
+    ids=repr,
+)
+@pytest.mark.parametrize("id_key", ["source", "id", None, lambda document: document.metadata["id"]], ids=str)
+def test_what_can_be_no_id_loses_its_query_alone(wrong, id_key):
+    chunk = Document("Refunds take five days.", metadata={"source": wrong, "id": wrong})
+    run = run_retriever(Lookup(found={"q1": [CHUNK, chunk], "q2": [CHUNK]}), {"q1": "q1", "q2": "q2"}, id_key=id_key)
+    assert list(run.errors) == ["q1"]
+    assert re.search(r"id.*(is|returned) .*its metadata has 'source', 'id'.*id_key=", str(run.errors["q1"]))
+    assert run["q1"] == []
+    assert run["q2"] != []
+
+
+def test_pandas_na_is_no_id():
+    pandas = pytest.importorskip("pandas")
+    chunk = Document("t", metadata={"source": pandas.NA})
+    with pytest.raises(ValueError, match=r"its metadata\['source'\] is <NA>"):
+        run_one([chunk], id_key="source")
+
+
+def test_numpys_scalars():
+    numpy = pytest.importorskip("numpy")
+    for wrong in (numpy.float32(1), numpy.bool_(True)):
+        with pytest.raises(ValueError, match="ids are strings that are not blank, whole numbers"):
+            run_one([Document("t", metadata={"id": wrong})])
+    assert run_one([Document("t", metadata={"id": numpy.int64(1)})]) == [1]
+    assert run_retriever(RunnableLambda(lambda _: [numpy.int64(1)]), {"q": "a"}) == {"q": [1]}
+
+
+def test_an_id_key_that_raises_is_named():
+    def by_url(document):
+        return document.metadata["url"]
+
+    with pytest.raises(ValueError, match=r"id_key=by_url raised KeyError\('url'\)"):
+        run_one([CHUNK], id_key=by_url)
+
+
+def test_an_id_of_several_parts():
+    assert run_one([CHUNK], id_key=lambda document: (document.metadata["source"], 1)) == [("refunds.md", 1)]
+
+
+def test_a_uuid_is_what_json_makes_of_it():
+    number = uuid.UUID(int=7)
+    for found in (Document("t", metadata={"id": number}), {"id": number}, number):
+        run = run_retriever(RunnableLambda(lambda _: [found]), {"q": "a"})  # noqa: B023
+        assert hr.evaluate({"q": ["00000000-0000-0000-0000-000000000007"]}, run).hit_rate(1) == 1.0
+
+
+def test_messages_of_a_chat_are_no_documents():
+    for message in ({"role": "user", "content": "?", "id": "m1"}, {"type": "ai", "content": "!", "id": "m2"}):
+        with pytest.raises(TypeError, match="no document, id or text"):
+            run_retriever(RunnableLambda(lambda _: [message]), {"q": "a"})  # noqa: B023
+    pdf = {"type": "pdf", "content": "?", "id": "d1"}
+    assert run_retriever(RunnableLambda(lambda _: [pdf]), {"q": "a"}) == {"q": ["d1"]}
 
 
 def test_an_id_of_another_type_is_another_id():

@@ -48,7 +48,7 @@ def retrieved(*documents):
 
 
 def drive(case):
-    """Run a case by evaluate or aevaluate, with documents in the outputs or in a retriever run."""
+    """Run a case by evaluate and aevaluate, with documents in the outputs and in a retriever run: all agree."""
     hits = HitRateEvaluator(
         k=None, metrics=list(case.expect), match_on=case.match_on, match=case.match, unique=case.unique
     )
@@ -58,30 +58,44 @@ def drive(case):
         for query, gold in case.relevant.items()
     ]
 
-    @traceable(run_type="retriever")
-    def retrieve(query):
+    def look_up(query):
         if case.match_on == "texts":
             return [{"page_content": text, "metadata": {}, "type": "Document"} for text in case.retrieved[query]]
         return [{"id": item, "page_content": "any text", "metadata": {}} for item in case.retrieved[query]]
 
-    def target(inputs):
-        documents = retrieve(inputs["query"])
-        return {"answer": "?"} if len(case.name) % 2 else {"answer": "?", "documents": documents}
+    def returns(inputs):
+        return {"answer": "?", "documents": look_up(inputs["query"])}
+
+    def traces(inputs):
+        traceable(look_up, run_type="retriever")(inputs["query"])
+        return {"answer": "?"}
+
+    found = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", BETA)
+        for target in (returns, traces):
+            for run in (list_of, alist_of):
+                rows = {row["example"].id: feedback(row) for row in run(target, data=examples, evaluators=[hits])}
+                found.append({key: {query: rows[ids[query]][key].score for query in ids} for key in case.expect})
+    assert found == [found[0]] * 4
+    return found[0]
+
+
+def list_of(target, **options):
+    """Return the rows of evaluate."""
+    return list(evaluate(target, **OFFLINE, **options))
+
+
+def alist_of(target, **options):
+    """Return the rows of aevaluate."""
 
     async def atarget(inputs):
         return target(inputs)
 
     async def collect():
-        return [row async for row in await aevaluate(atarget, data=examples, evaluators=[hits], **OFFLINE)]
+        return [row async for row in await aevaluate(atarget, **OFFLINE, **options)]
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", BETA)
-        if len(case.name) % 3:
-            rows = list(evaluate(target, data=examples, evaluators=[hits], **OFFLINE))
-        else:
-            rows = asyncio.run(collect())
-    found = {row["example"].id: feedback(row) for row in rows}
-    return {key: {query: found[ids[query]][key].score for query in case.relevant} for key in case.expect}
+    return asyncio.run(collect())
 
 
 def build(**configuration):
@@ -139,25 +153,15 @@ def test_an_empty_list_is_a_miss():
 @pytest.mark.parametrize(
     "outputs", [{"answer": "five days"}, {"context": "a joined text"}, {"documents": None}, {}, "five days"], ids=str
 )
-@pytest.mark.parametrize("runner", ["evaluate", "aevaluate"])
-def test_absent_documents_are_an_error_row_that_names_documents_key(outputs, runner):
+@pytest.mark.parametrize("run", [list_of, alist_of])
+def test_absent_documents_are_an_error_row_that_names_documents_key(outputs, run):
     # https://github.com/langchain-ai/langsmith-sdk/issues/1440
-    hits = HitRateEvaluator(k=(1, 5))
-
-    async def target(inputs):  # noqa: ARG001
-        return outputs
-
-    async def collect():
-        return [row async for row in await aevaluate(target, data=[example()], evaluators=[hits], **OFFLINE)]
-
-    if runner == "evaluate":
-        (row,) = evaluate(lambda inputs: outputs, data=[example()], evaluators=[hits], **OFFLINE)
-    else:
-        (row,) = asyncio.run(collect())
+    (row,) = run(lambda inputs: outputs, data=[example()], evaluators=[HitRateEvaluator(k=(1, 5))])
     assert list(feedback(row)) == ["hit_rate@1", "hit_rate@5"]
     for result in feedback(row).values():
         assert result.score is None
         assert result.extra == {"error": True}
+        assert "no retriever run was traced inside" in result.comment
         assert "documents_key=" in result.comment
 
 
@@ -165,6 +169,59 @@ def test_a_wrong_documents_key_names_the_keys_that_are_there():
     result = score(retrieved("d2"), HitRateEvaluator(documents_key="hits"))
     assert result.extra == {"error": True}
     assert "no list of retrieved documents by documents_key='hits': the outputs have 'documents'" in result.comment
+    assert "traced" not in result.comment
+
+
+def test_a_documents_key_that_raises_is_named():
+    def by_docs(outputs):
+        return outputs["docs"]
+
+    result = score(retrieved("d2"), HitRateEvaluator(documents_key=by_docs))
+    assert result.extra == {"error": True}
+    assert "documents_key=by_docs raised KeyError('docs')" in result.comment
+    result = score(retrieved("d2"), HitRateEvaluator(reference_key=by_docs))
+    assert result.extra == {"error": True}
+    assert "reference_key=by_docs raised KeyError('docs')" in result.comment
+
+
+def test_documents_key_reads_the_target_and_not_the_retrievers_inside():
+    def target(inputs):
+        documents = [{"id": item, "page_content": "t", "metadata": {}} for item in [inputs["question"], "d9"]]
+        found = traced(documents)
+        if inputs["question"] != "d2":
+            raise RuntimeError("no model")
+        return {"docs": found, "answer": "?"}
+
+    examples = [example(question=question) for question in ("d2", "d3", "d4", "d5")]
+    for hits in (HitRateEvaluator(k=5), HitRateEvaluator(k=5, documents_key="docs")):
+        rows = list_of(target, data=examples, evaluators=[hits])
+        assert sorted(feedback(row)["hit_rate@5"].score for row in rows) == [0.0, 0.0, 0.0, 1.0]
+        assert hits.evaluation(rows).hit_rate(5) == 0.25
+        assert len(hits.evaluation(rows)) == 4
+
+
+def test_a_documents_key_that_the_outputs_lack_is_an_error_in_spite_of_retrievers_inside():
+    def target(inputs):  # noqa: ARG001
+        retrieve("d2")
+        return {"answer": "?"}
+
+    result = score(target, HitRateEvaluator(documents_key="docs"))
+    assert (result.score, result.extra) == (None, {"error": True})
+    assert "by documents_key='docs': the outputs have 'answer'" in result.comment
+
+
+def test_a_retriever_without_a_list_is_named():
+    @traceable(run_type="retriever")
+    def search():
+        return {"hits": ["d2"]}
+
+    def target(inputs):  # noqa: ARG001
+        search()
+        return {"answer": "?"}
+
+    result = score(target, HitRateEvaluator())
+    assert result.extra == {"error": True}
+    assert "the outputs of the retriever run 'search' have 'hits'" in result.comment
 
 
 @pytest.mark.parametrize("key", ["hits", lambda outputs: outputs["hits"]], ids=["key", "function"])
@@ -234,6 +291,32 @@ def test_the_documents_own_id_wins():
     chunk = {"id": "x", "page_content": "t", "metadata": {"id": "y"}}
     assert score(retrieved(chunk), HitRateEvaluator(k=5), ["x"]).score == 1.0
     assert score(retrieved(chunk), HitRateEvaluator(k=5), ["y"]).score == 0.0
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), "", " ", True, 1.0, ["a"]], ids=repr)
+def test_what_can_be_no_id_is_an_error_row(wrong):
+    chunk = {"page_content": "t", "metadata": {"source": wrong}}
+    hits = HitRateEvaluator(id_key="source")
+    result = score(retrieved(chunk), hits, [chunk])
+    assert (result.score, result.extra) == (None, {"error": True})
+    assert "id_key=" in result.comment
+    fine = {"page_content": "t", "metadata": {"source": 1}}
+    result = score(retrieved(fine), hits, [wrong])
+    assert (result.score, result.extra) == (None, {"error": True})
+    assert "a relevant item is" in result.comment
+    examples = [example([1]), example([1]), example([wrong])]
+    targets = iter([[chunk], [fine], [fine]])
+    evaluation = hits.evaluation(
+        evaluate(lambda inputs: {"docs": next(targets)}, data=examples, max_concurrency=0, **OFFLINE)
+    )
+    assert (len(evaluation), len(evaluation.unscored)) == (1, 2)
+
+
+def test_a_uuid_is_what_json_makes_of_it():
+    number, text = uuid.UUID(int=7), "00000000-0000-0000-0000-000000000007"
+    for found in (number, {"id": number}, text):
+        for gold in ([number], [text], {number: 2}, [{"id": number}]):
+            assert score(retrieved(found), HitRateEvaluator(), gold).score == 1.0
 
 
 def test_absent_ids_never_match_each_other():
@@ -355,12 +438,128 @@ def test_retrievals():
     }
 
 
-def test_outputs_come_before_the_runs_inside():
+def test_retrievals_are_in_the_order_of_their_start():
+    hits = {which: HitRateEvaluator(k=1, name=which, retrievals=which) for which in ("all", "first", "last")}
+
+    @traceable
+    async def slow(begun):
+        await begun.wait()
+        return retrieve("d9")
+
+    @traceable
+    async def quick(begun):
+        found = retrieve("d2")
+        begun.set()
+        return found
+
+    async def target(inputs):  # noqa: ARG001
+        begun = asyncio.Event()
+        await asyncio.gather(slow(begun), quick(begun))
+        return {"answer": "?"}
+
+    async def collect():
+        results = await aevaluate(target, data=[example()], evaluators=list(hits.values()), **OFFLINE)
+        return [row async for row in results]
+
+    (row,) = asyncio.run(collect())
+    assert {key: result.score for key, result in feedback(row).items()} == {"all": 1.0, "first": 1.0, "last": 0.0}
+
+
+def as_documents(items):
+    return [{"page_content": "any text", "metadata": {"id": item}} for item in items]
+
+
+@traceable(run_type="retriever")
+def traced(documents):
+    return documents
+
+
+@pytest.mark.parametrize("key", ["documents", "docs", "source_documents", "context", None])
+@pytest.mark.parametrize(
+    "form",
+    [
+        as_documents,
+        lambda items: [{"id": item, "content": "any text"} for item in items],
+        lambda items: [(document, 0.5) for document in as_documents(items)],
+    ],
+    ids=["documents", "dicts with an id", "with scores"],
+)
+def test_documents_that_are_returned_come_before_the_runs_inside(key, form):
+    def reranked(inputs):  # noqa: ARG001
+        traced(as_documents(["d1", "d2"]))
+        documents = form(["d2", "d1"])
+        return documents if key is None else {key: documents, "answer": "?"}
+
+    assert score(reranked, HitRateEvaluator(k=1)).score == 1.0
+    assert score(reranked, HitRateEvaluator(k=1, retriever_name="traced")).score == 0.0
+
+
+def test_an_empty_list_that_is_returned_comes_before_the_runs_inside():
+    def filtered(inputs):  # noqa: ARG001
+        traced(as_documents(["d2"]))
+        return {"documents": [], "answer": "?"}
+
+    assert score(filtered, HitRateEvaluator(k=1)).score == 0.0
+
+
+MESSAGES = [{"id": "m1", "role": "user", "content": "?"}, {"id": "m2", "type": "ai", "content": "five days"}]
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        {"answer": "five days", "context": ["Refunds take five days.", "Dogs travel free."]},
+        ["Refunds take five days.", "They go to the card that paid."],
+        MESSAGES,
+        {"documents": ["d3", "d4"]},
+    ],
+    ids=["context of texts", "sentences", "messages", "plain ids"],
+)
+def test_runs_inside_come_before_what_is_no_document(outputs):
+    def target(inputs):  # noqa: ARG001
+        traced(as_documents(["d1", "d2"]))
+        return outputs
+
+    result = score(target, HitRateEvaluator(k=2))
+    assert result.score == 1.0
+    assert result.comment.endswith("judged by the retriever runs inside, not by the plain items returned")
+
+
+def test_documents_under_a_later_key_come_before_plain_items():
+    target = {"documents": ["a text"], "context": as_documents(["d2"])}
+    assert score(lambda inputs: target, HitRateEvaluator(k=1)).score == 1.0
+
+
+def test_messages_alone_are_an_error_row():
+    result = score(lambda inputs: MESSAGES, HitRateEvaluator(k=1))
+    assert result.extra == {"error": True}
+    assert "no document, id or text" in result.comment
+
+
+def test_where_texts_are_compared_texts_that_are_returned_come_first():
+    def target(inputs):  # noqa: ARG001
+        traced([{"page_content": "Dogs travel free.", "metadata": {}}])
+        return {"answer": "?", "context": ["Refunds take five days."]}
+
+    assert score(target, HitRateEvaluator(match=hr.contains), ["Refunds take five days."]).score == 1.0
+    assert score(target, HitRateEvaluator(match_on="texts"), ["Dogs travel free."]).score == 0.0
+
+
+def test_documents_key_takes_plain_ids_in_spite_of_the_runs_inside():
     def reranked(inputs):  # noqa: ARG001
         return {"documents": retrieve("d1", "d2")[::-1]}
 
-    assert score(reranked, HitRateEvaluator(k=1)).score == 1.0
-    assert score(reranked, HitRateEvaluator(k=1, retriever_name="retrieve")).score == 0.0
+    assert score(reranked, HitRateEvaluator(k=1)).score == 0.0
+    assert score(reranked, HitRateEvaluator(k=1, documents_key="documents")).score == 1.0
+
+
+def test_a_miss_shows_an_id_of_each_side():
+    target = retrieved("0f3a", "0f3b")
+    result = score(target, HitRateEvaluator(k=1), ["refunds.md"])
+    assert result.comment == "no relevant item among 2 retrieved; retrieved '0f3a', relevant 'refunds.md'"
+    result = score(target, HitRateEvaluator(k=1), {"no.md": 0, "refunds.md": 2})
+    assert result.comment.endswith("relevant 'refunds.md'")
+    assert "relevant '" not in score(target, HitRateEvaluator(k=1), ["0f3b"]).comment
 
 
 def loaded(outputs, children=None, **options):
@@ -455,6 +654,43 @@ def test_summary_leaves_out_what_cannot_be_scored():
     assert results["hit_rate@2"].comment == ("hit_rate@2 = 0.500 [0.150, 0.850] (n=4); not scored: 2 (1 in error)")
 
 
+def test_summary_says_what_looks_wrong():
+    (result,) = summary(retrieved("0f3a"), HitRateEvaluator(k=1), [example(["refunds.md"])]).values()
+    assert result.score == 0.0
+    assert "no relevant id was ever retrieved: are both in the same id space?" in result.comment
+    assert "'refunds.md'" in result.comment
+    assert "'0f3a'" in result.comment
+
+
+def test_the_evaluator_in_place_of_its_summary_is_named_in_the_log(caplog):
+    hits = HitRateEvaluator(k=1)
+    results = evaluate(retrieved("d2"), data=[example()], summary_evaluators=[hits], **OFFLINE)
+    assert results._summary_results["results"] == []
+    assert "summary_evaluators takes [hits.summary]" in caplog.text
+
+
+def test_evaluation_judges_each_row_once_and_leaves_out_what_the_matcher_cannot_judge():
+    judged = []
+
+    def match(text, gold):
+        judged.append(gold)
+        if gold == "bad":
+            raise RuntimeError("no model")
+        return text == gold
+
+    hits = HitRateEvaluator(k=1, match=match)
+    rows = list_of(retrieved("d2"), data=[example(), example(["d3"])])
+    assert hits.evaluation(rows).hit_rate(1) == 0.5
+    assert sorted(judged) == ["d2", "d3"]
+    rows = list_of(retrieved("d2"), data=[example(), example(["bad"])])
+    assert hits.evaluation(rows).hit_rate(1) == 1.0
+    assert len(hits.evaluation(rows).unscored) == 1
+    result = hits.summary([row["run"] for row in rows], [row["example"] for row in rows])["results"][0]
+    assert result.comment.endswith("not scored: 1 (1 in error)")
+    with pytest.raises(RuntimeError, match="no model"):
+        hits.evaluation(list_of(retrieved("d2"), data=[example(["bad"])]))
+
+
 def test_summary_of_nothing_but_errors_says_so():
     (result,) = summary(by_question, HitRateEvaluator(k=1), [example(question="no documents")]).values()
     assert (result.key, result.score, result.extra) == ("hit_rate@1", None, {"error": True})
@@ -547,6 +783,15 @@ def test_a_call_gives_what_log_feedback_takes():
     ("configuration", "error", "word"),
     [
         ({"retrievals": "any"}, ValueError, "'any'"),
+        ({"retrievals": ["all"]}, ValueError, r"all, first, last; got \['all'\]"),
+        ({"documents_key": 5}, TypeError, "documents_key must be a key of the outputs.*5"),
+        ({"documents_key": ["a"]}, TypeError, "documents_key must be a key of the outputs.*'a'"),
+        ({"reference_key": 5}, TypeError, "reference_key must be a key of the outputs.*5"),
+        ({"retriever_name": 5}, TypeError, "retriever_name must be a str or None, got 5"),
+        ({"retriever_name": ""}, ValueError, "retriever_name must not be blank"),
+        ({"name": 5}, TypeError, "name must be a str or None, got 5"),
+        ({"name": ""}, ValueError, "name must not be blank"),
+        ({"documents_key": "docs", "retriever_name": "bm25"}, ValueError, "leave out one"),
         ({"match_on": "text"}, ValueError, "'text'"),
         ({"metrics": "hits"}, ValueError, "hits"),
         ({"id_key": 5}, TypeError, "id_key"),
