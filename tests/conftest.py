@@ -4,15 +4,27 @@ import os
 import re
 from collections import Counter
 from importlib.util import find_spec
-from itertools import chain
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # before litellm is imported
 os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # before ragas is imported
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # before mlflow is imported
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"  # before haystack is imported
 
-ALONE = ("deepeval", "haystack", "mlflow", "pydantic_evals", "trulens")
-"""Adapters whose framework, of the same name, may be absent: then their doctests and tests are not collected."""
+FRAMEWORKS = {
+    "braintrust": "scorer_braintrust",
+    "deepeval": "deepeval",
+    "fi": "futureagi_sdk",
+    "haystack": "haystack",
+    "langchain_core": "langchain",
+    "langsmith": "langsmith",
+    "llama_index": "llama_index",
+    "mlflow": "mlflow",
+    "pydantic_evals": "pydantic_evals",
+    "ragas": "ragas",
+    "trulens": "trulens",
+}
+"""Import name of a framework -> the adapter whose doctests and tests are not collected where it is absent."""
 
 CONFORMANCE = re.compile(r"test_conformance\.py::test_case\[(\w+)-")
 passed = Counter()
@@ -20,9 +32,10 @@ passed = Counter()
 
 def pytest_configure(config):
     root = config.rootpath
-    absent = [adapter for adapter in ALONE if find_spec(adapter) is None]
-    paths = [[root / f"hitrate_adapters/{name}.py", root / f"tests/adapters/test_{name}.py"] for name in absent]
-    config.option.ignore = [*(config.option.ignore or ()), *map(str, chain(*paths))]
+    for framework, adapter in FRAMEWORKS.items():
+        if find_spec(framework) is None:
+            paths = [*root.glob(f"hitrate_adapters/{adapter}*"), *root.glob(f"tests/adapters/test_{adapter}*.py")]
+            config.option.ignore = [*(config.option.ignore or ()), *map(str, paths)]
 
 
 def pytest_runtest_logreport(report):
