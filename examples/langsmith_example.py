@@ -1,4 +1,4 @@
-"""Hit rate of a target with its retriever inside, in LangSmith's evaluate. Offline: nothing is sent."""
+"""Hit rate of a target with its retriever inside, in LangSmith's evaluate. Offline: nothing is sent. Needs pandas."""
 
 import warnings
 from pathlib import Path
