@@ -36,6 +36,7 @@ FRAMEWORKS = {
     "langsmith": "langsmith",
     "llama_index": "llama_index",
     "ragas": "ragas",
+    "mlflow": "mlflow",
     "trulens": "trulens",
 }
 """Adapter -> the one framework that it imports."""

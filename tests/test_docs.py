@@ -19,6 +19,7 @@ NEEDS = {
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "ragas": "ragas",
+    "mlflow": "mlflow",
     "trulens": "trulens",
     "deepeval": "deepeval",
     "recipes": "autoevals braintrust langfuse langwatch opik weave",

@@ -19,6 +19,7 @@ FRAMEWORKS = {
     "deepeval": "deepeval",
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
+    "mlflow": "mlflow",
     "trulens": "trulens",
 }
 """Adapter -> the import name of its framework; where that is absent its cases are skipped (and CI fails)."""

@@ -1,0 +1,332 @@
+"""MLflow: the scorers and the classic metrics agree, logged to a SQLite store; their traps are closed."""
+
+import atexit
+import json
+import math
+import shutil
+import tempfile
+import warnings
+from contextlib import contextmanager
+from functools import cache
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow.entities import Document, SpanType
+from mlflow.genai.scorers import Scorer
+
+from hitrate_adapters import contains
+from hitrate_adapters.mlflow import hit_rate_metrics, hit_rate_scorers
+
+
+@cache
+def store():
+    """Make the store: a SQLite file, and a folder of artifacts."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.sqlite")
+    mlflow.create_experiment("hit rate", artifact_location=f"{folder}/artifacts")
+
+
+@contextmanager
+def in_store():
+    """Work in the store, without MLflow's own warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        store()
+        mlflow.set_experiment("hit rate")
+        yield
+
+
+def rows_of(result, names):
+    """Give the values of an evaluation: metric -> query -> value, None where there is none."""
+    table = result.tables["eval_results"]
+    queries = [(json.loads(request) if isinstance(request, str) else request)["query"] for request in table["request"]]
+    values = {}
+    for name in names:
+        column = table.get(f"{name}/value", [math.nan] * len(table))
+        values[name] = {query: None if pd.isna(value) else value for query, value in zip(queries, column, strict=True)}
+    return values
+
+
+@in_store()
+def run_scorers(data, scorers, **options):
+    """Run `mlflow.genai.evaluate`; give its result."""
+    return mlflow.genai.evaluate(data=data, scorers=scorers, **options)
+
+
+def static(relevant, retrieved):
+    return [
+        {"inputs": {"query": query}, "outputs": retrieved[query], "expectations": {"relevant": gold}}
+        for query, gold in relevant.items()
+    ]
+
+
+@in_store()
+def run_classic(relevant, retrieved, metrics):
+    """Run `mlflow.models.evaluate`; give its result."""
+    data = pd.DataFrame({"retrieved": [retrieved[query] for query in relevant], "relevant": list(relevant.values())})
+    with mlflow.start_run():
+        return mlflow.models.evaluate(
+            data=data,
+            predictions="retrieved",
+            targets="relevant",
+            model_type="retriever",
+            extra_metrics=metrics,
+            evaluators="default",
+        )
+
+
+def classic_values(result, relevant, names):
+    table = result.tables["eval_results_table"]
+    return {
+        name: {
+            query: None if pd.isna(value) else value
+            for query, value in zip(relevant, table.get(f"{name}/score", [None] * len(table)), strict=True)
+        }
+        for name in names
+    }
+
+
+# The conformance table
+
+
+def drive(case):
+    options = {"k": None, "metrics": list(case.expect), "match": case.match, "unique": case.unique}
+    scorers, metrics = hit_rate_scorers(match_on=case.match_on, **options), hit_rate_metrics(**options)
+    names = [scorer.name for scorer in scorers]
+    assert names == [metric.name for metric in metrics]
+    values = rows_of(run_scorers(static(case.relevant, case.retrieved), scorers), names)
+    classic = run_classic(case.relevant, case.retrieved, metrics)
+    assert classic_values(classic, case.relevant, names) == {
+        name: {query: value if value is None else pytest.approx(value, abs=1e-9) for query, value in each.items()}
+        for name, each in values.items()
+    }  # whose table has ten digits
+    return {spec: values[name] for spec, name in zip(case.expect, names, strict=True)}
+
+
+def build(**configuration):
+    hit_rate_metrics(**configuration)
+    return hit_rate_scorers(**configuration)
+
+
+RELEVANT = {"dogs?": ["d1"], "refunds?": ["r1", "r2"], "bikes?": ["b1"]}
+RETRIEVED = {"dogs?": ["d1", "x"], "refunds?": ["x", "r2"], "bikes?": ["x", "y"]}
+HITS = {
+    "hit_rate_at_1": {"dogs?": 1.0, "refunds?": 0.0, "bikes?": 0.0},
+    "hit_rate_at_2": {"dogs?": 1.0, "refunds?": 1.0, "bikes?": 0.0},
+}
+QUESTIONS = [{"inputs": {"query": query}, "expectations": {"relevant": gold}} for query, gold in RELEVANT.items()]
+
+
+@mlflow.trace(span_type=SpanType.RETRIEVER)
+def retrieve(query):
+    found = RETRIEVED[query] if isinstance(query, str) else query
+    return [Document(page_content=f"text of {item}", metadata={"doc_uri": item.upper()}, id=item) for item in found]
+
+
+@mlflow.trace
+def answer(query):
+    return retrieve(query)[0].page_content
+
+
+def assessments(result, name):
+    """Give the assessments of a scorer: query -> its value, its reason and its error."""
+    table = result.tables["eval_results"]
+    found = {}
+    for request, listed in zip(table["request"], table["assessments"], strict=True):
+        (each,) = [each for each in listed if each["assessment_name"] == name]
+        feedback = each["feedback"]
+        error = (feedback.get("error") or {}).get("error_message")
+        found[request["query"]] = (feedback.get("value"), each.get("rationale"), error)
+    return found
+
+
+# In mlflow.genai.evaluate
+
+
+def test_outputs_of_the_data_are_logged_as_a_run():
+    result = run_scorers(static(RELEVANT, RETRIEVED), hit_rate_scorers(k=(1, 2)))
+    assert rows_of(result, HITS) == HITS
+    with in_store():
+        logged = mlflow.get_run(result.run_id).data.metrics
+    assert logged == pytest.approx({"hit_rate_at_1/mean": 1 / 3, "hit_rate_at_2/mean": 2 / 3})
+
+
+def test_retriever_spans_of_predict_fn_and_of_traces():
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=(1, 2)), predict_fn=answer)
+    assert rows_of(result, HITS) == HITS
+    by_uri = hit_rate_scorers(k=1, id_key="doc_uri", relevant_key=lambda given: [x.upper() for x in given["relevant"]])
+    with in_store():
+        traces = [mlflow.get_trace(trace_id) for trace_id in result.tables["eval_results"]["trace_id"]]
+    assert rows_of(run_scorers(traces, by_uri), ["hit_rate_at_1"]) == {"hit_rate_at_1": HITS["hit_rate_at_1"]}
+
+
+def test_texts_with_a_matcher():
+    data = [{"inputs": {"query": "dogs?"}, "expectations": {"relevant": ["TEXT of d1"]}}]
+    result = run_scorers(data, hit_rate_scorers(k=1, match=contains), predict_fn=answer)
+    assert rows_of(result, ["hit_rate_at_1_contains"]) == {"hit_rate_at_1_contains": {"dogs?": 1.0}}
+
+
+def test_the_outermost_retriever_spans_count_one_after_the_other():
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def hybrid(query):
+        return retrieve(query)[::-1]
+
+    @mlflow.trace
+    def agent(query):
+        hybrid(query)
+        retrieve(["z"])
+        return "done"
+
+    relevant = [{"inputs": {"query": "dogs?"}, "expectations": {"relevant": ["z"]}}]
+    result = run_scorers(relevant, hit_rate_scorers(k=(2, 3), metrics=("hit_rate", "mrr@5")), predict_fn=agent)
+    assert rows_of(result, ["hit_rate_at_2", "hit_rate_at_3", "mrr_at_5"]) == {
+        "hit_rate_at_2": {"dogs?": 0.0},
+        "hit_rate_at_3": {"dogs?": 1.0},
+        "mrr_at_5": {"dogs?": pytest.approx(1 / 3)},
+    }
+
+
+def test_a_failed_retrieval_is_a_miss():
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def down(query):
+        raise RuntimeError(f"no index for {query}")
+
+    @mlflow.trace
+    def agent(query):
+        if query == "refunds?":
+            raise RuntimeError("the app is down")
+        return down(query) if query == "bikes?" else retrieve(query)[0].page_content
+
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=2), predict_fn=agent)
+    assert rows_of(result, ["hit_rate_at_2"]) == {"hit_rate_at_2": {"dogs?": 1.0, "refunds?": 0.0, "bikes?": 0.0}}
+    assert result.metrics["hit_rate_at_2/mean"] == pytest.approx(1 / 3)
+
+
+def test_a_row_without_relevant_items_is_in_no_mean():
+    data = static(RELEVANT | {"dogs?": []}, RETRIEVED)
+    del data[2]["expectations"]["relevant"]
+    data[2]["expectations"]["answer"] = "Yes."
+    result = run_scorers(data, hit_rate_scorers(k=2))
+    assert result.metrics == {"hit_rate_at_2/mean": 1.0}
+    assert assessments(result, "hit_rate_at_2") == {
+        "dogs?": (None, "cannot be scored: the query has no relevant items", None),
+        "refunds?": (1.0, "first relevant item at rank 2; 1 of 2 relevant in the top 2", None),
+        "bikes?": (
+            None,
+            "cannot be scored: the expectations are {'answer': 'Yes.'}: relevant_key= says where to look",
+            None,
+        ),
+    }
+
+
+def test_a_row_that_cannot_be_read_loses_no_other():
+    data = static(RELEVANT, RETRIEVED | {"dogs?": "d1", "bikes?": [{"page_content": "no id", "metadata": {}}]})
+    result = run_scorers(data, hit_rate_scorers(k=2))
+    assert result.metrics == {"hit_rate_at_2/mean": 1.0}
+    errors = {query: error for query, (_, _, error) in assessments(result, "hit_rate_at_2").items()}
+    assert errors["dogs?"].startswith("no list of retrieved documents: the outputs are 'd1', and the trace has no RETR")
+    assert "id_key=" in errors["bikes?"]
+    assert errors["refunds?"] is None
+
+
+@pytest.mark.parametrize(
+    ("outputs", "options"),
+    [
+        ({"answer": "yes", "documents": ["x", "d1"]}, {}),
+        ({"answer": "yes", "ids": ["x", "d1"]}, {"documents_key": "ids"}),
+        ({"ids": "x d1"}, {"documents_key": lambda outputs: outputs["ids"].split()}),
+        ("x d1", {"documents_key": str.split}),
+        ([{"page_content": "t", "metadata": {"id": item}} for item in ("x", "d1")], {}),
+    ],
+)
+def test_where_the_documents_are(outputs, options):
+    first, second = hit_rate_scorers(k=(1, 2), **options)
+    given = {"outputs": outputs, "expectations": {"relevant": ["d1"]}}
+    assert (first(**given).value, second(**given).value) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("expectations", "options"),
+    [
+        ({"expected_retrieved_context": [{"doc_uri": "a.md"}]}, {"id_key": "doc_uri"}),
+        ({"gold": ["a.md"]}, {"relevant_key": "gold"}),
+        ({"relevant": {"a.md": 2, "b.md": 0}}, {}),
+    ],
+)
+def test_where_the_relevant_items_are(expectations, options):
+    (hit,) = hit_rate_scorers(k=1, **options)
+    documents = [{"page_content": "t", "metadata": {"doc_uri": "a.md"}, "id": "a.md"}]
+    assert hit(outputs=documents, expectations=expectations).value == 1.0
+
+
+# In the classic evaluation
+
+
+def test_the_means_are_logged():
+    result = run_classic(RELEVANT, RETRIEVED, hit_rate_metrics(k=(1, 2)))
+    means = {name: value for name, value in result.metrics.items() if name.startswith("hit_rate")}
+    assert means == pytest.approx({"hit_rate_at_1/mean": 1 / 3, "hit_rate_at_2/mean": 2 / 3})
+    assert classic_values(result, RELEVANT, HITS) == HITS
+    assert result.tables["eval_results_table"]["hit_rate_at_1/justification"].tolist() == [
+        "first relevant item at rank 1; 1 of 1 relevant in the top 1",
+        "no relevant item in the top 1; the first is at rank 2 of 2 retrieved",
+        "no relevant item among 2 retrieved",
+    ]
+
+
+def test_the_name_of_a_metric_of_mlflow_stands_for_ours():
+    result = run_classic({"q": ["a"]}, {"q": ["a"]}, hit_rate_metrics(k=3, metrics="precision"))
+    assert result.metrics["precision_at_3/mean"] == pytest.approx(1 / 3)  # MLflow divides by the one retrieved
+    assert result.metrics["recall_at_3/mean"] == 1.0  # MLflow's own
+
+
+def test_a_classic_row_without_relevant_items_is_in_no_mean():
+    result = run_classic(RELEVANT | {"bikes?": []}, RETRIEVED, hit_rate_metrics(k=1))
+    assert result.metrics["hit_rate_at_1/mean"] == 0.5
+    assert classic_values(result, RELEVANT, ["hit_rate_at_1"])["hit_rate_at_1"]["bikes?"] is None
+
+
+def test_classic_rows_that_cannot_be_judged_lose_no_other():
+    (metric,) = hit_rate_metrics(k=1)
+    gold = [["a"], np.array(["a"]), "a", [None], math.nan, ["a"]]
+    found = metric.eval_fn(pd.Series([["a"], np.array(["a"]), ["a"], ["a"], ["a"], "a"]), pd.Series(gold))
+    assert found.scores == [1.0, 1.0, None, None, None, None]
+    assert found.aggregate_results == {"mean": 1.0}
+    assert "relevant items are the string 'a'" in found.justifications[2]
+    assert metric.eval_fn(pd.Series([["a"]]), pd.Series([[]])).aggregate_results == {}
+
+
+# Names and options
+
+
+def test_names_are_ones_that_mlflow_can_log():
+    def names(**options):
+        scorers = hit_rate_scorers(**options)
+        assert all(isinstance(scorer, Scorer) for scorer in scorers)
+        return [scorer.name for scorer in scorers]
+
+    assert names() == ["hit_rate_at_1", "hit_rate_at_5", "hit_rate_at_10"]
+    assert names(k=5, theta=0.5) == ["hit_rate_at_5_theta_0.5"]
+    assert names(k=5, match=contains, unique=True) == ["hit_rate_at_5_contains_unique"]
+    assert names(k=5, match=lambda found, wanted: found == wanted) == ["hit_rate_at_5_lambda"]
+    assert names(k=5, name="hits") == ["hits"]
+    assert names(k=(1, None), name="bm25") == ["bm25_hit_rate_at_1", "bm25_hit_rate"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"name": "hit_rate@5"}, ValueError, "MLflow allows letters.*'hit_rate@5'"),
+        ({"metrics": "hits"}, ValueError, "unknown metric 'hits'"),
+        ({"match_on": "id"}, ValueError, "match_on"),
+        ({"id_key": 5}, TypeError, "id_key"),
+        ({"match": contains, "id_key": "source"}, ValueError, "id_key"),
+    ],
+    ids=str,
+)
+def test_bad_options(options, error, message):
+    with pytest.raises(error, match=message):
+        hit_rate_scorers(**options)
