@@ -209,7 +209,10 @@ class Judge:
     def _matched(self, item: Hashable, grades: dict[Hashable, float]) -> list[Hashable]:
         if self.match is None:
             return [item] if item in grades else []
-        return [wanted for wanted in grades if _verdict(self.match(item, wanted), self.match)]
+        try:
+            return [wanted for wanted in grades if _verdict(self.match(item, wanted), self.match)]
+        except StopIteration as error:  # it would end, without a word, a generator or a coroutine around this one
+            raise RuntimeError(f"{self.match!r} raised StopIteration") from error
 
 
 def judge(

@@ -535,3 +535,8 @@ def test_faults_are_what_judging_raises_by_query():
 
     faults = Judge(match=match).faults({"q1": ["a"], "q2": ["a"], "q3": "a", "q4": ["a"]}, {"q1": ["y"], "q2": ["?"]})
     assert {query_id: type(error) for query_id, error in faults.items()} == {"q2": KeyError, "q3": TypeError}
+
+
+def test_a_matcher_that_raises_stop_iteration_is_a_runtime_error():
+    with pytest.raises(RuntimeError, match="raised StopIteration"):
+        judge(["a"], ["a"], match=lambda *_: next(iter(())))
