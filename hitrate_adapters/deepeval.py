@@ -45,6 +45,7 @@ class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is
     """
 
     _metric: ClassVar[str]
+    language = "any"  # not None, so that the cache never answers: it looks at the texts of a test case, not its ids
 
     def __init__(  # noqa: PLR0913 - the words that all adapters share
         self,
@@ -214,8 +215,7 @@ class HitRateEvaluator(list[_AtK]):
     Args:
         k: one cutoff or several; None: all that was retrieved.
         metrics: their names, of "hit_rate", "recall", "precision", "mrr", "map" and "ndcg".
-        theta: for hit rate only, as for `HitRateAtK`.
-        options: `threshold`, `match_on`, `match`, `unique`, `retrieved_key` and `relevant_key` of `HitRateAtK`.
+        threshold, theta, match_on, match, unique, retrieved_key, relevant_key: as for `HitRateAtK`.
 
     Raises:
         TypeError, ValueError: one of these is something else.
@@ -224,15 +224,30 @@ class HitRateEvaluator(list[_AtK]):
     [<HitRateAtK 'hit_rate@1'>, <HitRateAtK 'hit_rate@5'>, <MRRAtK 'mrr@10'>]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the words that all adapters share
         self,
         k: Cutoffs = (1, 5, 10),
         metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",),
         *,
+        threshold: float | None = 0.5,
         theta: float | None = None,
-        **options: Any,
+        match_on: str = "auto",
+        match: Matcher | None = None,
+        unique: bool = False,
+        retrieved_key: str = "retrieved_ids",
+        relevant_key: str = "relevant_ids",
     ) -> None:
         classes = {cls._metric: cls for cls in (HitRateAtK, RecallAtK, PrecisionAtK, MRRAtK, MAPAtK, NDCGAtK)}
         super().__init__(
-            classes[metric.name](metric.k, theta=metric.theta, **options) for metric in metrics_at(metrics, k, theta)
+            classes[metric.name](
+                metric.k,
+                threshold=threshold,
+                theta=metric.theta,
+                match_on=match_on,
+                match=match,
+                unique=unique,
+                retrieved_key=retrieved_key,
+                relevant_key=relevant_key,
+            )
+            for metric in metrics_at(metrics, k, theta)
         )

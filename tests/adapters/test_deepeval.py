@@ -147,6 +147,21 @@ def test_is_a_list_of_metrics():
     assert [data.name for data in run([HIT], evaluator)["hit"].metrics_data] == ["hit_rate@1", "hit_rate@5", "mrr@10"]
 
 
+def test_every_option_of_a_metric_but_its_name_is_one_of_several():
+    options = {
+        "threshold": 0.25,
+        "theta": 0.5,
+        "match_on": "ids",
+        "match": str.__eq__,
+        "unique": True,
+        "retrieved_key": "found",
+        "relevant_key": "wanted",
+    }
+    assert options.keys() == inspect.signature(HitRateAtK).parameters.keys() - {"k", "name"}
+    (metric,) = HitRateEvaluator(k=3, **options)
+    assert {name: getattr(metric, name) for name in options} == options
+
+
 @BOTH_MODES
 def test_rows_keep_their_own_scores_in_a_concurrent_run(run_async):
     rows = [test_case(str(at), "ids", ["d1"], ["x"] * at + ["d1"]) for at in range(40)]
@@ -178,6 +193,24 @@ def test_every_option_survives_the_copies_that_evaluate_makes():
 def test_reason(run_async):
     (data,) = run([HIT], [HitRateAtK(5)], run_async=run_async)["hit"].metrics_data
     assert data.reason == "first relevant item at rank 2; 1 of 1 relevant in the top 5 (matched on ids)"
+
+
+@BOTH_MODES
+def test_the_cache_does_not_answer_for_other_ids(run_async):
+    Path(".deepeval").mkdir()  # which DeepEval makes where it is imported
+    texts = {"input": "?", "actual_output": "!"}
+    scores = []
+    for found in (["d1"], ["d2"]):
+        row = LLMTestCase(**texts, metadata={"relevant_ids": ["d1"], "retrieved_ids": found})
+        result = evaluate(
+            [row],
+            [HitRateAtK(1)],
+            async_config=AsyncConfig(run_async=run_async),
+            display_config=DisplayConfig(show_indicator=False, print_results=False, inspect_after_run=False),
+            cache_config=CacheConfig(write_cache=True, use_cache=True),
+        )
+        scores.append(result.test_results[0].metrics_data[0].score)
+    assert scores == [1.0, 0.0]
 
 
 # The threshold
