@@ -24,7 +24,14 @@ ADAPTERS = {
 }
 """Adapter -> its files: a module is one, a package has several."""
 
-LAYERS = [{"matching"}, {"items"}, {"records"}, {"metrics", "intervals"}, {"display", "retrieval", "scoring"}, {"evaluation"}]
+LAYERS = [
+    {"matching"},
+    {"items"},
+    {"records"},
+    {"metrics", "intervals"},
+    {"display", "retrieval", "scoring"},
+    {"evaluation"},
+]
 """A module of the core imports from earlier layers only."""
 
 FRAMEWORKS = {
