@@ -98,6 +98,49 @@ def test_every_framework_has_an_example():
     }
 
 
+def test_every_framework_gives_the_same_numbers(tmp_path):
+    done = run("every_framework.py", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    header, *lines, verdict = done.stdout.splitlines()
+    assert header.split() == ["adapter", "version", "hit_rate@1", "hit_rate@3", "mrr", "scored", "not", "scored"]
+    ran = [line.split() for line in lines if "not installed" not in line]
+    assert {tuple(numbers) for _, _, *numbers in ran} == {("0.2000", "0.6000", "0.4167", "5", "1")}
+    assert {"core", "scorer", "futureagi"} <= {name for name, *_ in ran}
+    assert verdict == f"{len(ran)} adapters ran; all agree on every query"
+
+
+def test_frameworks_that_differ_are_an_error(example, capsys, monkeypatch):
+    script = example("every_framework")
+    good = script.core()
+    for query, value in (("Is my dog free?", 1.0), ("Is there a bank?", 0.0), ("Is my dog free?", None)):
+        bad = good | {query: [value, *good[query][1:]]}
+        (line,) = script.disagreements({"core": good, "other": bad})
+        assert line == f"other differs from core in hit_rate@1 of {query!r}: {value} and {good[query][0]}"
+        monkeypatch.setattr(script, "run", lambda name, *_, bad=bad: ("0", bad if name == "scorer" else good))
+        monkeypatch.setattr(sys, "argv", ["every_framework.py", "core", "scorer"])
+        assert script.main() == 1
+        captured = capsys.readouterr()
+        assert captured.err.startswith("scorer differs from core")
+        assert captured.out.endswith("2 adapters ran; differences and failures: 1\n")
+
+
+def test_an_adapter_that_fails_is_an_error(tmp_path):
+    (tmp_path / "python").symlink_to("/bin/false")
+    done = run("every_framework.py", "core", "scorer", "--env", f"scorer={tmp_path / 'python'}", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "scorer failed:\nexit code 1\n")
+    assert "1 adapters ran; differences and failures: 1\n" in done.stdout
+
+
+def test_no_such_adapter_or_python(tmp_path):
+    for arguments, message in (
+        (["dspy"], "'dspy' is no adapter: it is one of core, "),
+        (["--env", "core=nowhere"], "--env core=nowhere: there is no such Python"),
+    ):
+        done = run("every_framework.py", *arguments, folder=tmp_path)
+        assert done.returncode == 2
+        assert message in done.stderr
+
+
 HIT_RATES = {
     "bm25": ["0.642 [0.522, 0.746]", "0.806 [0.696, 0.883]"],
     "dense": ["0.687 [0.568, 0.785]", "0.910 [0.818, 0.958]"],
