@@ -16,6 +16,7 @@ FRAMEWORKS = {
     "deepeval": "deepeval",
     "fi": "futureagi_sdk",
     "haystack": "haystack",
+    "inspect_ai": "inspect_ai",
     "langchain_core": "langchain",
     "langsmith": "langsmith",
     "llama_index": "llama_index",

@@ -39,6 +39,7 @@ FRAMEWORKS = {
     "deepeval": "deepeval",
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
+    "inspect_ai": "inspect_ai",
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "llama_index": "llama_index",

@@ -25,6 +25,7 @@ NEEDS = {
     "recipes": "autoevals braintrust langfuse langwatch opik weave",
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
+    "inspect_ai": "inspect_ai",
 }
 
 

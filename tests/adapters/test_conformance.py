@@ -19,6 +19,7 @@ FRAMEWORKS = {
     "deepeval": "deepeval",
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
+    "inspect_ai": "inspect_ai",
     "mlflow": "mlflow",
     "trulens": "trulens",
 }

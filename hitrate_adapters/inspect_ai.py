@@ -1,0 +1,104 @@
+"""Hit Rate@K for Inspect AI: a scorer of retrieval that gives several metrics at several k, each with its stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._documents import IdKey, ItemOf
+from ._extras import extra
+from .core.metrics import Cutoffs, column_name, metrics_at
+from .core.records import Judge, Matcher
+
+with extra("inspect-ai", "inspect_ai"):
+    from inspect_ai.scorer import Score, Scorer, Target, scorer, stderr
+    from inspect_ai.scorer import mean as mean_metric
+    from inspect_ai.solver import TaskState
+
+__all__ = ["hit_rate"]
+
+_Key = str | Callable[[TaskState], Any]
+
+
+@scorer(metrics={"*": [mean_metric(), stderr()]})
+def hit_rate(  # noqa: PLR0913 - the words that all adapters share
+    k: Cutoffs = (1, 5, 10),
+    metrics: str | Iterable[str] = ("hit_rate",),
+    *,
+    theta: float | None = None,
+    match_on: str = "auto",
+    match: Matcher | None = None,
+    unique: bool = False,
+    retrieved_key: _Key = "retrieved",
+    relevant_key: _Key | None = None,
+    id_key: IdKey = None,
+    name: str | None = None,
+) -> Scorer:
+    """Return an Inspect scorer whose `Score` is a dict of one value in [0, 1] per metric and k, with the reasons.
+
+    The results of the log have the mean and the standard error of each. A sample without relevant items has NaN for
+    each value, Inspect's "unscored": it is in no mean, and is counted. A sample that cannot be judged is an error of
+    that sample, which Inspect treats by its `fail_on_error`.
+
+    Args:
+        k: one cutoff or several; None: all that was retrieved.
+        metrics: "hit_rate", "recall", "precision", "mrr", "map", "ndcg", also with a cutoff of their own: "mrr@10".
+        theta: for hit rate only, the share of the relevant items that makes a hit, 0 < theta <= 1. None: at least one.
+        match_on: "ids", "texts", or "auto": texts where `match` is given, else ids.
+        match: when a retrieved text counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
+        unique: drop repeats from each ranking before the cut, for document ids of chunks.
+        retrieved_key: where the list of retrieved ids, texts or documents is, best first: a key of the sample's store,
+            else of its metadata; or a function of the `TaskState`.
+        relevant_key: where the relevant items are, a list or item -> grade: likewise. None: the target.
+        id_key: where a document's id is: a key of its metadata, or a function of the document. None: its `id`, else
+            `metadata["id"]`.
+        name: the name of a single score, and the beginning of the names of several: "bm25" gives "bm25_hit_rate@5".
+            None: the metric and k, then the rules that are not the usual ones, as "hit_rate@5[contains]".
+
+    Raises:
+        TypeError, ValueError: an argument is something else.
+
+    >>> import asyncio
+    >>> state = TaskState("m", "s", 1, "Is my dog free?", [], metadata={"retrieved": ["bikes", "dogs"]})
+    >>> score = asyncio.run(hit_rate(k=(1, 2))(state, Target(["dogs"])))
+    >>> score.value
+    {'hit_rate@1': 0.0, 'hit_rate@2': 1.0}
+    >>> print(score.explanation)
+    hit_rate@1: no relevant item in the top 1; the first is at rank 2 of 2 retrieved
+    hit_rate@2: first relevant item at rank 2; 1 of 1 relevant in the top 2
+    """
+    for key in (retrieved_key, "" if relevant_key is None else relevant_key):
+        if not (isinstance(key, str) or callable(key)):
+            raise TypeError(f"retrieved_key and relevant_key are keys or functions of the TaskState, got {key!r}")
+    wanted = metrics_at(metrics, k, theta)
+    judge = Judge(match=match, unique=unique)
+    by_default = "ids" if match is None else "texts"
+    item_of = ItemOf(id_key, by_default if match_on == "auto" else match_on)
+    if name is None:
+        named = {column_name(metric, match_on, match, unique=unique): metric for metric in wanted}
+    else:
+        named = {f"{name}_{metric}" if wanted[1:] else name: metric for metric in wanted}
+
+    async def score(state: TaskState, target: Target) -> Score:
+        relevant = _items(state, relevant_key) if relevant_key is not None else list(target) if target.text else []
+        retrieved = _items(state, retrieved_key)
+        if isinstance(retrieved, (list, tuple)):
+            retrieved = list(map(item_of, retrieved))
+        record = judge(item_of.of_relevant(relevant), retrieved)
+        return Score(
+            value={column: metric(record) if record.n_relevant else float("nan") for column, metric in named.items()},
+            explanation="\n".join(f"{column}: {metric.explain(record)}" for column, metric in named.items()),
+        )
+
+    return score
+
+
+def _items(state: TaskState, key: _Key) -> Any:
+    """Return what the function gives, or what stands under the key. Raises ValueError that names the keys there are."""
+    if callable(key):
+        return key(state)
+    for fields in (state.store, state.metadata):
+        if key in fields.keys():  # noqa: SIM118 - a Store is no mapping
+            return fields.get(key)
+    stored, given = (", ".join(map(repr, fields.keys())) or "nothing" for fields in (state.store, state.metadata))
+    raise ValueError(f"no {key!r} in the store, which has {stored}, nor in the metadata, which has {given}")
