@@ -262,6 +262,29 @@ def haystack() -> Values:
     return in_columns([columns[metric] for metric in METRICS])
 
 
+def inspect_ai() -> Values:
+    """Run `inspect_ai.eval` of a task, with Inspect's mock of a model."""
+    import inspect_ai
+    from inspect_ai.dataset import Sample
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+    from hitrate_adapters.inspect_ai import hit_rate
+
+    @solver  # type: ignore[untyped-decorator, unused-ignore]
+    def retrieve() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 - nothing is generated
+            state.store.set("retrieved", RUN[state.input_text])
+            return state
+
+        return solve
+
+    samples = [Sample(id=query, input=query, target=gold) for query, gold in GOLDEN.items()]
+    task = inspect_ai.Task(dataset=samples, solver=retrieve(), scorer=hit_rate(**OPTIONS))
+    (log,) = inspect_ai.eval(task, model="mockllm/model", display="none", log_dir="logs")
+    found: Any = {sample.id: next(iter((sample.scores or {}).values())).value for sample in log.samples or []}
+    return {query: [found[query][metric] for metric in METRICS] for query in GOLDEN}
+
+
 def in_columns(scores: Sequence[Sequence[float | None]]) -> Values:
     """Return the values by query, from a list for each metric in the order of the queries."""
     return {query: list(values) for query, values in zip(GOLDEN, zip(*scores, strict=True), strict=True)}
@@ -298,6 +321,7 @@ ADAPTERS = {
     "mlflow": Adapter(mlflow, "mlflow", "mlflow", "mlflow"),
     "pydantic_evals": Adapter(pydantic_evals, "pydantic_evals", "pydantic-evals", "pydantic-evals"),
     "haystack": Adapter(haystack, "haystack", "haystack-ai", "haystack"),
+    "inspect_ai": Adapter(inspect_ai, "inspect_ai", "inspect-ai", "inspect-ai"),
     "futureagi_sdk": Adapter(futureagi_sdk, "fi", "ai-evaluation", "futureagi"),
 }
 

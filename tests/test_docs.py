@@ -7,6 +7,7 @@ session where it has `>>>`. What a page needs but a reader does not stands in an
 import doctest
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,19 @@ def test_page(page, tmp_path, monkeypatch):
             namespace.update(session.globs)
         else:
             exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102
+
+
+def test_comparison_names_every_floor():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    text = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    named, last = {}, ""
+    for extra, packages, floor in re.findall(r"^\| (?:`(.+?)` )?\| (.+?) \| ([\d.]+) \| ", text, re.MULTILINE):
+        last = extra or last  # an empty cell is as the one above
+        named.setdefault(last, []).extend(f"{each}>={floor}" for each in packages.partition(", but")[0].split(", "))
+    floors = {
+        extra: [package.partition(",")[0] for package in packages]
+        for extra, packages in extras.items()
+        if extra not in ("all", "examples", "test", "lint", "bench", "docs")
+    }
+    floors["ragas"] = floors["ragas"][:1]  # and what RAGAS needs
+    assert named == floors
