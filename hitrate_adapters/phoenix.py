@@ -1,0 +1,84 @@
+"""Hit Rate@K for Arize Phoenix: evaluators for `evaluate_dataframe`, one per metric and k, that ask no model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ._documents import IdKey, ItemOf
+from ._extras import extra
+from .core.metrics import Cutoffs, Metric, column_name, metrics_at
+from .core.records import Judge, Matcher
+
+with extra("phoenix", "phoenix.evals"):
+    from phoenix.evals import Evaluator, Score, create_evaluator
+
+__all__ = ["hit_rate_evaluators"]
+
+
+def hit_rate_evaluators(  # noqa: PLR0913 - the words that all adapters share
+    k: Cutoffs = (1, 5, 10),
+    metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",),
+    *,
+    theta: float | None = None,
+    match_on: str = "auto",
+    match: Matcher | None = None,
+    unique: bool = False,
+    id_key: IdKey = None,
+    name: str | None = None,
+) -> list[Evaluator]:
+    """Return one Phoenix evaluator per metric and k: each gives a row a `Score` in [0, 1] with its explanation.
+
+    They read the columns `retrieved`, a list of ids, texts or documents, best first, and `relevant`, a list or item ->
+    grade; `bind_evaluator` maps others. A row without relevant items, or that cannot be judged, has a `Score` whose
+    `score` is None and whose explanation says why: Phoenix would end the run at an error, or try the row again.
+
+    Args:
+        k: one cutoff or several; None: all that was retrieved.
+        metrics: names, of "hit_rate", "recall", "precision", "mrr", "map" and "ndcg", also with a k: "mrr@10".
+        theta: for hit rate only, the share of the relevant items that makes a hit, 0 < theta <= 1. None: at least one.
+        match_on: "ids", "texts", or "auto": texts where `match` is given, else ids.
+        match: when a retrieved text counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
+        unique: drop repeats from each ranking before the cut, for document ids of chunks.
+        id_key: where a document's id is: a key of its metadata, or a function of the document. None: its `id`, else
+            `metadata["id"]`.
+        name: the name of a single score, and the beginning of the names of several: "bm25" gives "bm25_hit_rate@5".
+            None: the metric and k, then the rules that are not the usual ones, as "hit_rate@5[contains]".
+
+    Raises:
+        TypeError, ValueError: an argument is something else.
+
+    >>> first, _ = hit_rate_evaluators(k=(1, 5))
+    >>> (score,) = first.evaluate({"retrieved": ["d2", "d1"], "relevant": ["d1"]})
+    >>> score.name, score.score, score.explanation
+    ('hit_rate@1', 0.0, 'no relevant item in the top 1; the first is at rank 2 of 2 retrieved')
+    """
+    wanted = metrics_at(metrics, k, theta)
+    judge = Judge(match=match, unique=unique)
+    by_default = "ids" if match is None else "texts"
+    item_of = ItemOf(id_key, by_default if match_on == "auto" else match_on)
+
+    def make(metric: Metric) -> Evaluator:
+        column = column_name(metric, match_on, match, unique=unique)
+        if name is not None:
+            column = f"{name}_{metric}" if wanted[1:] else name
+
+        @create_evaluator(name=column, kind="code")
+        def score(retrieved: Any, relevant: Any) -> Score:
+            try:
+                items = _plain(retrieved)
+                if isinstance(items, (list, tuple)):
+                    items = list(map(item_of, items))
+                record = judge(item_of.of_relevant(_plain(relevant)), items)
+            except Exception as error:
+                return Score(explanation=f"cannot be scored: {error}")
+            return Score(score=metric(record) if record.n_relevant else None, explanation=metric.explain(record))
+
+        return score
+
+    return [make(metric) for metric in wanted]
+
+
+def _plain(items: Any) -> Any:
+    """Return a list for an array of NumPy, as Parquet files give them."""
+    return items.tolist() if hasattr(items, "tolist") else items
