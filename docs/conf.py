@@ -11,7 +11,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 # Frameworks whose extras are not part of `all`.
-autodoc_mock_imports = ["deepeval", "haystack", "inspect_ai", "mlflow", "pydantic_evals", "trulens"]
+autodoc_mock_imports = ["deepeval", "haystack", "inspect_ai", "mlflow", "phoenix", "pydantic_evals", "trulens"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 default_role = "code"

@@ -17,6 +17,7 @@ FRAMEWORKS = {
     "fi": "futureagi_sdk",
     "haystack": "haystack",
     "inspect_ai": "inspect_ai",
+    "phoenix": "phoenix",
     "langchain_core": "langchain",
     "langsmith": "langsmith",
     "llama_index": "llama_index",

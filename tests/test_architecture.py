@@ -40,6 +40,7 @@ FRAMEWORKS = {
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
     "inspect_ai": "inspect_ai",
+    "phoenix": "phoenix",
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "llama_index": "llama_index",

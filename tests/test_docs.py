@@ -27,6 +27,7 @@ NEEDS = {
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
     "inspect_ai": "inspect_ai",
+    "phoenix": "phoenix",
 }
 
 

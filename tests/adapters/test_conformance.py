@@ -20,6 +20,7 @@ FRAMEWORKS = {
     "pydantic_evals": "pydantic_evals",
     "haystack": "haystack",
     "inspect_ai": "inspect_ai",
+    "phoenix": "phoenix",
     "mlflow": "mlflow",
     "trulens": "trulens",
 }
