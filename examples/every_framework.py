@@ -285,6 +285,19 @@ def inspect_ai() -> Values:
     return {query: [found[query][metric] for metric in METRICS] for query in GOLDEN}
 
 
+def phoenix() -> Values:
+    """Run `phoenix.evals.evaluate_dataframe`."""
+    import pandas as pd
+    from phoenix.evals import evaluate_dataframe
+
+    from hitrate_adapters.phoenix import hit_rate_evaluators
+
+    rows = pd.DataFrame([{"retrieved": RUN[query], "relevant": gold} for query, gold in GOLDEN.items()])
+    evaluators = hit_rate_evaluators(**OPTIONS)
+    results = evaluate_dataframe(dataframe=rows, evaluators=evaluators, hide_tqdm_bar=True)
+    return in_columns([[score.get("score") for score in results[f"{metric}_score"]] for metric in METRICS])
+
+
 def in_columns(scores: Sequence[Sequence[float | None]]) -> Values:
     """Return the values by query, from a list for each metric in the order of the queries."""
     return {query: list(values) for query, values in zip(GOLDEN, zip(*scores, strict=True), strict=True)}
@@ -322,6 +335,7 @@ ADAPTERS = {
     "pydantic_evals": Adapter(pydantic_evals, "pydantic_evals", "pydantic-evals", "pydantic-evals"),
     "haystack": Adapter(haystack, "haystack", "haystack-ai", "haystack"),
     "inspect_ai": Adapter(inspect_ai, "inspect_ai", "inspect-ai", "inspect-ai"),
+    "phoenix": Adapter(phoenix, "phoenix", "arize-phoenix-evals", "phoenix"),
     "futureagi_sdk": Adapter(futureagi_sdk, "fi", "ai-evaluation", "futureagi"),
 }
 
