@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ._documents import IdKey, ItemOf, call, is_document, name_of
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate
+from .core.evaluation import Evaluation, evaluate_sound
 from .core.metrics import Metric, metrics_at
 from .core.records import Items, Judge, Matcher
 from .core.retrieval import Run as RetrievalRun
@@ -149,10 +149,9 @@ class HitRateEvaluator(RunEvaluator):
         try:
             evaluation, unread = self._evaluate(zip(runs, examples, strict=True))
         except Exception as error:  # LangSmith would leave the summary out
+            comment = f"{type(error).__name__}: {error}"
             return {
-                "results": [
-                    EvaluationResult(key=key, comment=str(error), extra={"error": True}) for key in self._metrics
-                ]
+                "results": [EvaluationResult(key=key, comment=comment, extra={"error": True}) for key in self._metrics]
             }
         left_out = f"not scored: {len(evaluation.unscored)} ({len(unread)} in error)"
         scores = {key: evaluation.score(metric) for key, metric in self._metrics.items()}
@@ -211,22 +210,10 @@ class HitRateEvaluator(RunEvaluator):
             qrels[query_id], retrieved[query_id] = row.relevant, row.retrieved
             if row.failure and not row.retrieved:
                 retrieved.errors[query_id] = RuntimeError(row.failure)
-        try:
-            return self._judged(qrels, retrieved), unread
-        except Exception:
-            faults = self._judge.faults(qrels, retrieved)
-            unread += faults.values()
-            if unread and len(faults) == len(qrels):
-                raise unread[0] from None
-            if not faults:
-                raise
-        for faulty in faults:
-            del qrels[faulty]
-            retrieved[faulty] = []
-        return self._judged(qrels, retrieved), unread
-
-    def _judged(self, qrels: dict[Any, Items], retrieved: RetrievalRun) -> Evaluation:
-        return evaluate(qrels, retrieved, match=self._judge.match, unique=self._judge.unique)
+        if unread and not qrels:
+            raise unread[0]
+        evaluation, faults = evaluate_sound(qrels, retrieved, self._judge)
+        return evaluation, [*unread, *faults.values()]
 
     def _read(self, run: Run, example: Example | None) -> _Row:
         """Find what was retrieved, in the target's outputs or in the retriever runs inside it."""
@@ -252,7 +239,7 @@ class HitRateEvaluator(RunEvaluator):
                     f"no list of retrieved documents: the outputs of the retriever run {retrieval.name!r} have "
                     f"{_keys(retrieval.outputs)}. {_ADVICE}"
                 )
-            retrieved += lists[0]
+            retrieved += next((items for items in lists if self._are_documents(items)), lists[0])
         return self._row(retrieved, reference, "; ".join(failures), "; ".join(notes))
 
     def _row(self, documents: object, reference: object, failure: str = "", note: str = "") -> _Row:

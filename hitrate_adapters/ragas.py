@@ -12,10 +12,11 @@ from math import nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._extras import extra
-from .core.evaluation import Evaluation, Score, evaluate
+from .core.evaluation import Evaluation, Score, evaluate_sound
 from .core.items import string_id
 from .core.metrics import Cutoffs, Metric, column_name, metrics_at
 from .core.records import Judge, Matcher
+from .core.retrieval import Run
 
 with extra("ragas", "ragas", cures={"langchain_community": "pip install 'langchain-community<0.4.2'"}):
     from ragas.dataset_schema import SingleTurnSample
@@ -266,24 +267,22 @@ class HitRateEvaluator:
                 scored.
         """
         first = self._metrics[0]
-        rows, qrels, run = _rows(dataset, query_id), {}, {}
+        rows, qrels, run = _rows(dataset, query_id), {}, Run()
         errors: dict[Hashable, Exception] = {}
         for key, row in rows.items():
             try:
-                _, qrels[key], run[key] = _items(row, first.match_on)
+                _, qrels[key], retrieved = _items(row, first.match_on)
+                run[key] = list(retrieved)
             except (TypeError, ValueError) as error:
                 errors[key] = error
-        errors |= first.judge.faults(qrels, run)
-        qrels = {key: relevant for key, relevant in qrels.items() if key not in errors}
         if errors and not qrels:
             raise ValueError(f"every row is malformed; row {next(iter(errors))!r}: {next(iter(errors.values()))}")
-        run = {key: run[key] for key in qrels}
-        evaluation = evaluate(qrels, run, match=first.judge.match, unique=first.judge.unique)
+        evaluation, faults = evaluate_sound(qrels, run, first.judge)
         return HitRateResult(
             _rows=[{**row, **self._values(evaluation, key)} for key, row in rows.items()],
             means={metric.name: evaluation.score(metric.metric) for metric in self},
             evaluation=evaluation,
-            errors=errors,
+            errors=errors | faults,
         )
 
     def _values(self, evaluation: Evaluation, key: Hashable) -> dict[str, float]:
@@ -315,7 +314,7 @@ class HitRateResult:
     @property
     def n_unscored(self) -> int:
         """How many rows are in no mean: without references (`evaluation.unscored`) or malformed (`errors`)."""
-        return len(self.evaluation.unscored) + len(self.errors)
+        return len(self._rows) - self.n_scored
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows as a DataFrame."""
@@ -327,7 +326,8 @@ class HitRateResult:
         """Return the means, with the 95 % interval of hit rates, and the first few rows that are not in them."""
         width = max(map(len, self.means))
         lines = [f"{name:{width}}  {mean:.3f}{_interval(mean)}" for name, mean in self.means.items()]
-        unscored = [*dict.fromkeys(self.evaluation.unscored, "no references").items(), *self.errors.items()]
+        why = {key: f"{type(error).__name__}: {error}" for key, error in self.errors.items()}
+        unscored = list((dict.fromkeys(self.evaluation.unscored, "no references") | why).items())
         lines.append(f"{self.n_scored} of {len(self._rows)} rows scored" + ("; not:" if unscored else ""))
         lines += [f"  {key!r:.60}: {reason}" for key, reason in unscored[:5]]
         lines += ["  ..."] if unscored[5:] else []
@@ -366,8 +366,8 @@ def _item(column: str, item: object, kind: str) -> str | None:
     if item is None and column.startswith("retrieved"):  # a slot that never hits
         return None
     found = string_id(item) if kind == "ids" or isinstance(item, str) else None
-    if found is None:
-        wanted = "an id is a str or an int" if kind == "ids" else "a context is a str"
+    if found is None or (kind == "ids" and not found.strip()):
+        wanted = "an id is an int or a str that is not blank" if kind == "ids" else "a context is a str"
         raise ValueError(f"{column} holds {item!r:.60} ({type(item).__name__}): {wanted}")
     return found
 

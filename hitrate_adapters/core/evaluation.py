@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import chain, repeat
 from math import fsum, isnan
 from operator import mul
@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from . import display
 from .intervals import wilson
+from .items import relevant_items
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Matcher, QueryRecord, Records
 from .retrieval import Run
@@ -170,13 +171,16 @@ class Evaluation:
             )
         records = self.records + other.records
         unscored = dict.fromkeys(self.unscored + other.unscored)  # a run may hold more queries than its shard of qrels
+        judged = [{q: shard.run[q] for q in shard.qrels if q in shard.run} for shard in (self, other)]
+        qrels = {**self.qrels, **other.qrels}
+        unjudged = {q: items for q, items in (*self.run.items(), *other.run.items()) if q not in qrels}
         return Evaluation(
             records=records,
             unscored=tuple(query_id for query_id in unscored if query_id not in records),
             missing=self.missing + other.missing,
             errors={**self.errors, **other.errors},
-            qrels={**self.qrels, **other.qrels},
-            run={**self.run, **other.run},
+            qrels=qrels,
+            run={**judged[0], **judged[1], **unjudged},
             judge=self.judge,
         )
 
@@ -269,6 +273,26 @@ def evaluate(
     for message in evaluation.warnings:
         warnings.warn(message, stacklevel=2)
     return evaluation
+
+
+def evaluate_sound(qrels: Qrels, run: Run, judge: Judge) -> tuple[Evaluation, dict[Hashable, Exception]]:
+    """Return an evaluation in which queries that cannot be judged are unscored, and what judging each of them raises.
+
+    Raises that where it leaves no query that can be scored.
+    """
+    match, unique, level = judge.match, judge.unique, judge.relevance_level
+    try:
+        return evaluate(qrels, run, match=match, unique=unique, relevance_level=level), {}
+    except Exception as error:
+        if match is not None:
+            match = cache(match)  # what it has answered it is not asked again: it may fail now and then
+        faults = Judge(match=match, unique=unique, relevance_level=level).faults(qrels, run)
+        sound = {query_id: relevant for query_id, relevant in qrels.items() if query_id not in faults}
+        if not any(map(relevant_items, sound.values())):
+            raise next(iter(faults.values()), error) from None
+    rest = Run({query_id: [] if query_id in faults else items for query_id, items in run.items()}, run.errors)
+    evaluation = evaluate(sound, rest, match=match, unique=unique, relevance_level=level)
+    return replace(evaluation, judge=judge), faults
 
 
 def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:

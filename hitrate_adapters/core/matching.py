@@ -19,7 +19,7 @@ _UNSPACED = (
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _LETTER = rf"[^\W{_UNSPACED}]"
-_LONG = 10_000  # characters: a longer text is not kept for the next comparison
+_LONG = 4_000  # characters: a longer text is not kept for the next comparison
 _ENOUGH = 20  # characters: a shorter crumb of a gold text is in every other document too, and so is a shorter gold text
 
 
@@ -102,9 +102,16 @@ def check_number(name: str, value: object, *, above: float = -inf, up_to: float 
         raise ValueError(f"{name} must be above {above:g} and at most {up_to:g}, got {value!r}")
 
 
+def _letter(text: str) -> str:
+    r"""Return a pattern of the characters of words, with the combining marks of the text, which are not in \w."""
+    marks = "".join(sorted(c for c in set(text) if category(c).startswith("M")))
+    return rf"(?:{_LETTER}|[{marks}])" if marks else _LETTER
+
+
 def _in_whole_words(gold: str, chunk: str) -> bool:
-    before = rf"(?<!{_LETTER})" if re.match(_LETTER, gold) else ""
-    after = rf"(?!{_LETTER})" if re.match(_LETTER, gold[-1]) else ""
+    letter = _letter(chunk)
+    before = rf"(?<!{_LETTER})" if re.match(letter, gold) else ""
+    after = rf"(?!{letter})" if re.match(letter, gold[-1]) else ""
     return re.search(before + re.escape(gold) + after, chunk) is not None
 
 
@@ -127,8 +134,7 @@ def _words(text: str) -> Counter[str]:
     return _counted(folded) if len(folded) <= _LONG else _counted.__wrapped__(folded)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _counted(folded: str) -> Counter[str]:
-    marks = "".join(sorted(c for c in set(folded) if category(c).startswith("M")))  # parts of words that are not in \w
-    letter = rf"(?:{_LETTER}|[{marks}])" if marks else _LETTER
-    return Counter(re.findall(rf"[{_UNSPACED}][{marks}]*|{letter}+" if marks else rf"[{_UNSPACED}]|{letter}+", folded))
+    letter = _letter(folded)
+    return Counter(re.findall(rf"[{_UNSPACED}](?:(?!{_LETTER}){letter})*|{letter}+", folded))

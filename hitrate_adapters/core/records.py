@@ -274,7 +274,7 @@ def _each(kind: type, convert: Callable[[Items], Any], sides: list[Any]) -> Iter
 def _verdict(answer: object, match: Matcher) -> bool:
     if type(answer).__name__ in ("bool", "bool_"):  # NumPy's too
         return bool(answer)
-    raise TypeError(f"match must return True or False, {match!r} returned {answer!r}")
+    raise TypeError(f"match must return True or False, {getattr(match, '__name__', match)} returned {answer!r}")
 
 
 def _explain(error: Exception, query_id: object) -> None:

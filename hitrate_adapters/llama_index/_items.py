@@ -66,11 +66,11 @@ def _id_of(node: BaseNode, by: By) -> str:
     else:
         found = getattr(node, by)
     node_id = string_id(found)
-    if node_id is None:
+    if node_id is None or not node_id.strip():
         keys = ", ".join(map(repr, node.metadata)) or "nothing"
         raise NoIdError(
             f"by={by!r} gives {found!r:.60} for the retrieved node {node.node_id!r}, whose metadata has {keys}: "
-            "an id is a str or an int, so pass another `by`"
+            "an id is an int or a str that is not blank, so pass another `by`"
         )
     return node_id
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from itertools import islice
 from math import isnan
 from os import PathLike
@@ -16,9 +15,7 @@ from llama_index.core.evaluation import RetrievalEvalResult
 from llama_index.core.evaluation.retrieval.base import RetrievalEvalMode
 
 from hitrate_adapters.core.evaluation import Evaluation, Score, evaluate
-from hitrate_adapters.core.items import Items, relevant_items
-from hitrate_adapters.core.records import Judge
-from hitrate_adapters.core.retrieval import Run
+from hitrate_adapters.core.items import Items
 
 from ._items import Kind, highest, listed, string_ids
 
@@ -79,29 +76,6 @@ def _texts(relevant: Items, corpus: Mapping[Hashable, str] | None) -> Items:
     if isinstance(relevant, Mapping):
         return highest((texts[item], grade) for item, grade in relevant.items())
     return list(texts.values())
-
-
-def judged(
-    qrels: dict[Hashable, Items], run: Run, judge: Judge, on_error: str
-) -> tuple[Evaluation, dict[Hashable, Exception]]:
-    """Return the evaluation of the queries that can be judged, and what judging the others raises.
-
-    Raises that where `on_error` is "raise", or where no query that can be scored is left.
-    """
-    match, unique = judge.match, judge.unique
-    try:
-        return evaluate(qrels, run, match=match, unique=unique), {}
-    except Exception:
-        if on_error == "raise":
-            raise
-        if match is not None:
-            match = cache(match)  # what it has answered it is not asked again: it may fail now and then
-        faults = Judge(match=match, unique=unique).faults(qrels, run)
-        sound = {query_id: items for query_id, items in qrels.items() if query_id not in faults}
-        if not any(map(relevant_items, sound.values())):
-            raise
-    rest = Run({query_id: run[query_id] for query_id in sound}, run.errors)
-    return replace(evaluate(sound, rest, match=match, unique=unique), judge=judge), faults
 
 
 @dataclass(frozen=True, repr=False, eq=False)

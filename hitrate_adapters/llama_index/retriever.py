@@ -17,14 +17,14 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import ImageNode
 from pydantic import ConfigDict, SkipValidation
 
-from hitrate_adapters.core.evaluation import mean
+from hitrate_adapters.core.evaluation import evaluate, evaluate_sound, mean
 from hitrate_adapters.core.items import Items
 from hitrate_adapters.core.metrics import METRICS, Cutoffs, Metric, metrics_at
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 from hitrate_adapters.core.retrieval import Run, check_on_error
 
 from ._items import By, Kind, MatchOn, NoIdError, check_by, compared, expected, ids_of, listed, string_ids, texts_of
-from .dataset import DatasetResult, Question, judged, questions
+from .dataset import DatasetResult, Question, questions
 from .metrics import AtK, at_k
 
 Metrics = str | Metric | BaseRetrievalMetric | Iterable[str | Metric | BaseRetrievalMetric]
@@ -216,7 +216,11 @@ class HitRateEvaluator(RetrieverEvaluator):
         kind = compared(self.match_on, self.match)
         qrels = {question.query_id: getattr(question, f"expected_{kind}") for question in asked}
         run = Run(zip(qrels, (getattr(each, kind) for each in found), strict=True), errors)
-        evaluation, faults = judged(qrels, run, self.judge, on_error)
+        faults: dict[Hashable, Exception] = {}
+        if on_error == "raise":
+            evaluation = evaluate(qrels, run, match=self.match, unique=self.unique)
+        else:
+            evaluation, faults = evaluate_sound(qrels, run, self.judge)
         results = []
         for question, each in zip(asked, found, strict=True):
             query_id = question.query_id

@@ -731,7 +731,7 @@ def test_a_matcher_that_raises_on_one_query_loses_that_query_only():
     assert [values(each)["hit_rate@1"] for each in result] == [1.0, None, None, 0.0]
     assert result.results[1].metric_dict["mrr@2"].metadata["reason"] == "KeyError: 'odd'"
     assert result.results[1].retrieved_texts == ["bad"]
-    assert (result.n_scored, result.n_unscored, result.evaluation.unscored) == (2, 2, ("none",))
+    assert (result.n_scored, result.n_unscored, result.evaluation.unscored) == (2, 2, ("none", "bad"))
     assert result.means["hit_rate@1"] == result.evaluation.hit_rate(1) == 0.5
     assert "2 of 4 queries scored; not:\n  'none': no relevant items\n  'bad': KeyError: 'odd'" in str(result)
     row = result.rows()[1]

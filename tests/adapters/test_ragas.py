@@ -401,7 +401,7 @@ MALFORMED = [
     ({"retrieved_context_ids": 7}, TypeError, r"must be a list, found 7 \(int\)"),
     ({"reference_context_ids": ["a", None]}, ValueError, "reference_context_ids holds None"),
     ({"reference_context_ids": ["a", float("nan")]}, ValueError, "reference_context_ids holds nan"),
-    ({"retrieved_context_ids": [1.0]}, ValueError, r"holds 1.0 \(float\): an id is a str or an int"),
+    ({"retrieved_context_ids": [1.0]}, ValueError, r"holds 1.0 \(float\): an id is an int or a str that is not blank"),
     ({"retrieved_context_ids": [True]}, ValueError, r"holds True \(bool\)"),
     ({"retrieved_context_ids": None}, ValueError, "it has reference_context_ids$"),
     ({"retrieved_context_ids": float("nan")}, ValueError, "it has reference_context_ids$"),
@@ -516,7 +516,7 @@ def test_the_result():
         "mrr@10      0.500",
         "3 of 5 rows scored; not:",
         "  'q4': no references",
-        f"  'q5': {result.errors['q5']}",
+        f"  'q5': ValueError: {result.errors['q5']}",
     ]
     frame = result.to_pandas()
     assert list(frame.columns) == [
@@ -647,3 +647,18 @@ def test_the_printed_result_tells_of_ids_of_two_kinds():
     with pytest.warns(UserWarning, match="same id space"):
         result = HitRateEvaluator(k=1).evaluate(rows)
     assert str(result).splitlines()[-1].startswith("warning: no relevant id was ever retrieved: are both in the same")
+
+
+def test_a_matcher_that_fails_now_and_then_loses_one_row():
+    calls = []
+
+    def match(retrieved, relevant):
+        calls.append(retrieved)
+        if len(calls) == 3:
+            raise ConnectionError("429")
+        return retrieved == relevant
+
+    rows = [{"retrieved_contexts": [text], "reference_contexts": [text]} for text in ("a", "b", "c", "d")]
+    result = HitRateEvaluator(k=1, match=match).evaluate(rows)
+    assert result.n_scored + result.n_unscored == 4
+    assert float(result.means["hit_rate@1[match]"]) == 1.0

@@ -22,7 +22,8 @@ from hitrate_adapters import (
     run_retriever,
     same_text,
 )
-from hitrate_adapters.core.evaluation import mean
+from hitrate_adapters.core.evaluation import evaluate_sound, mean
+from hitrate_adapters.core.records import Judge
 
 QRELS = {"q1": {"d2", "d7"}, "q2": {"d1", "d11"}}
 RUN = {"q1": ["d1", "d2", "d3", "d4", "d5"], "q2": ["d6", "d7", "d8", "d9", "d10"]}
@@ -580,3 +581,28 @@ def test_none_among_graded_gold_is_refused_whatever_its_grade():
 def test_unique_is_a_bool():
     with pytest.raises(TypeError, match="unique must be True or False, got 'no'"):
         evaluate({"q": ["a"]}, {"q": ["a"]}, unique="no")
+
+
+def test_a_merged_run_holds_what_each_shard_was_judged_by():
+    first = evaluate({"a": ["x"]}, {"a": ["x"], "b": ["x"]})
+    for merged in (
+        first + evaluate({"b": ["x"], "c": ["y"]}, {"c": ["y"]}),
+        evaluate({"b": ["x"], "c": ["y"]}, {"c": ["y"]}) + first,
+    ):
+        assert merged.missing == ("b",)
+        assert "b" not in merged.run
+        assert evaluate(merged.qrels, merged.run).hit_rate() == merged.hit_rate()
+
+
+def test_queries_that_cannot_be_judged_are_unscored_and_named():
+    def match(retrieved, relevant):
+        return {"y": True, "n": False}[retrieved] and relevant == "a"
+
+    evaluation, faults = evaluate_sound({"q1": ["a"], "q2": ["a"]}, Run({"q1": ["y"], "q2": ["?"]}), Judge(match=match))
+    assert (evaluation.hit_rate(), evaluation.unscored) == (1.0, ("q2",))
+    assert [type(error) for error in faults.values()] == [KeyError]
+
+
+def test_a_fault_of_every_query_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        evaluate_sound({"q": ["a"]}, Run({"q": ["x"]}), Judge(match=lambda *_: 1 / 0))

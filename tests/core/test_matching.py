@@ -156,6 +156,8 @@ def test_overlap_survives_pickling():
         ("$5", "US$5", True),
         ("C++", "in C++20", True),
         ("\u4e94\u5929", "\u9700\u8981\u4e94\u5929\u3002", True),
+        ("\u0915\u0932", "\u0915\u0932\u093e", False),  # Hindi: kal, kala
+        ("\u0915\u0932", "\u092f\u0939 \u0915\u0932 \u0939\u0948", True),
         ("x" * 19, "x" * 20, False),
         ("x" * 20, "x" * 21, True),
     ],
