@@ -175,8 +175,11 @@ def _documents(outputs: Any, key: _Key, trace: Trace | None) -> list[Any]:
     documents = _look_up(fields, key, DOCUMENT_KEYS, (list, tuple))
     if documents is not None:
         return _listed(documents)
-    retrievals = [] if trace is None else _retrievals(trace)
     failed = trace is not None and trace.info.state == TraceState.ERROR
+    if key is not None and not failed:  # no silent way round a wrong key
+        by_key = f"documents_key={getattr(key, '__name__', repr(key))}"
+        raise ValueError(f"no list of retrieved documents by {by_key}: the outputs are {outputs!r:.80}")
+    retrievals = [] if trace is None else _retrievals(trace)
     if not retrievals and not failed:
         raise ValueError(
             f"no list of retrieved documents: the outputs are {outputs!r:.80}, and the trace has no RETRIEVER span: "

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from ._extras import extra
-from .core.items import string_id
+from .core.items import is_absent, string_id
 from .core.metrics import Cutoffs, Metric, column_name, metrics_at
 from .core.records import Items, Judge, Matcher
 
@@ -172,8 +172,17 @@ def _qrels(golden: Any) -> dict[Hashable, Items]:
         if row["query"] in qrels:
             raise ValueError(f"golden row {number} has the query {row['query']!r:.80} again: each has one row")
         chunks = row["expected_chunks"]
-        listed = chunks if isinstance(chunks, (list, tuple)) else []  # None and NaN: not labelled
-        qrels[row["query"]] = _relevant(dict(map(_chunk, listed)))
+        chunks = chunks.tolist() if hasattr(chunks, "tolist") else chunks  # arrays of NumPy and Parquet
+        if is_absent(chunks):
+            qrels[row["query"]] = []  # not labelled
+        elif isinstance(chunks, Mapping):
+            qrels[row["query"]] = _relevant(chunks)
+        elif isinstance(chunks, (list, tuple, set, frozenset)):
+            qrels[row["query"]] = _relevant(dict(map(_chunk, chunks)))
+        else:
+            raise TypeError(
+                f"golden row {number}, query {row['query']!r:.80}: expected_chunks must be a list, got {chunks!r:.80}"
+            )
     return qrels
 
 

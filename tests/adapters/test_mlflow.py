@@ -249,6 +249,21 @@ def test_where_the_documents_are(outputs, options):
 
 
 @pytest.mark.parametrize(
+    ("key", "named"), [("rerankd", "'rerankd'"), ("nothing", "'nothing'"), (lambda _: None, "<lambda>")]
+)
+def test_a_wrong_documents_key_is_not_answered_by_the_spans(key, named):
+    @mlflow.trace
+    def agent(query):
+        retrieve(query)
+        return {"reranked": ["d1"], "nothing": None}
+
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=1, documents_key=key), predict_fn=agent)
+    assert result.metrics == {}
+    errors = [error for _, _, error in assessments(result, "hit_rate_at_1").values()]
+    assert all(f"no list of retrieved documents by documents_key={named}" in error for error in errors)
+
+
+@pytest.mark.parametrize(
     ("expectations", "options"),
     [
         ({"expected_retrieved_context": [{"doc_uri": "a.md"}]}, {"id_key": "doc_uri"}),

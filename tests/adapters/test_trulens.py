@@ -398,6 +398,12 @@ def test_a_ground_truth_without_chunks_is_not_labelled():
     }
 
 
+@pytest.mark.parametrize("chunks", [np.array(["b1"]), {"b1": 1}, {"b1"}, ("b1",)], ids=repr)
+def test_expected_chunks_of_another_form_are_labels(chunks):
+    golden = [{"query": "bikes?", "expected_chunks": chunks}]
+    assert run_batch(RUN, hit_rate_metrics(golden, k=2, source="columns"))["hit_rate@2"]["bikes?"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("golden", "error", "message"),
     [
@@ -409,6 +415,11 @@ def test_a_ground_truth_without_chunks_is_not_labelled():
         ("d1", TypeError, "golden must be"),
         (5, TypeError, "golden must be"),
         ([["d1"]], ValueError, "golden row 0 must have query and expected_chunks"),
+        (
+            [{"query": "q", "expected_chunks": "d1"}],
+            TypeError,
+            "row 0, query 'q': expected_chunks must be a list, got 'd1'",
+        ),
         ([{"query": "q", "expected_chunks": []}] * 2, ValueError, "row 1 has the query 'q' again"),
     ],
     ids=str,
