@@ -69,7 +69,8 @@ class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is
         self.k, self.theta, self.match, self.unique = k, theta, match, unique
         self.threshold = threshold
         self.match_on = "texts" if match is not None and match_on == "auto" else match_on
-        self.name = name or column_name(self._at, match_on, match, unique=unique)
+        keys = [retrieved_key] * (retrieved_key != "retrieved_ids") + [relevant_key] * (relevant_key != "relevant_ids")
+        self.name = name or " ".join([column_name(self._at, match_on, match, unique=unique), *keys])
         self.retrieved_key, self.relevant_key = retrieved_key, relevant_key
 
     def __repr__(self) -> str:
@@ -139,7 +140,7 @@ class HitRateAtK(_AtK):
         k: the cutoff; None: all that was retrieved.
         threshold: the score from which a test case passes, at most 1; None: no verdict.
         name: the name in the report. None: the metric and k, as "hit_rate@5", then what differs from the defaults, as
-            "hit_rate@5[contains]".
+            "hit_rate@5[contains]" or "hit_rate@5 bm25_ids": DeepEval adds up what has the same name.
         theta: for hit rate only, the share of the relevant items that makes a hit, 0 < theta <= 1. None: at least one.
         match_on: "ids", "texts", or "auto": ids where the metadata has both sides of them, else texts. With `match`,
             "auto" is texts.

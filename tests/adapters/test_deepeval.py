@@ -423,3 +423,9 @@ def test_example(monkeypatch):
         "dogs": [1.0, 1.0, 1.0],
         "bank": [None, None, None],
     }
+
+
+def test_metrics_of_two_retrievers_have_two_names():
+    names = [HitRateAtK(1, retrieved_key=key).name for key in ("bm25_ids", "dense_ids", "retrieved_ids")]
+    assert names == ["hit_rate@1 bm25_ids", "hit_rate@1 dense_ids", "hit_rate@1"]
+    assert HitRateAtK(1, relevant_key="gold").name == "hit_rate@1 gold"
