@@ -112,8 +112,8 @@ class Evaluation:
     def score(self, metric: str | Metric) -> Score:
         """Return the mean of the metric that a name such as "mrr", "hit_rate@5" or "hit_rate@5>=0.5" stands for.
 
-        Queries judged alike are summed as one, and exactly rounded (`math.fsum`), so that no order of the queries and no
-        split into shards changes a bit of the result.
+        Queries judged alike are summed as one, then all of it with a single rounding (`math.fsum`), so that no order of
+        the queries and no split into shards changes a bit of the result.
         """
         metric = Metric.parse(metric)
         if metric.name == "hit_rate" and metric.theta is None:
