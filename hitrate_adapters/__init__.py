@@ -3,13 +3,14 @@
 from .core.evaluation import Evaluation, Score, evaluate
 from .core.matching import contains, overlap, same_text
 from .core.metrics import METRICS, Metric
-from .core.records import QueryRecord, judge
+from .core.records import Match, QueryRecord, judge
 from .core.retrieval import Run, run_retriever
 from .core.scoring import scorer
 
 __all__ = [
     "METRICS",
     "Evaluation",
+    "Match",
     "Metric",
     "QueryRecord",
     "Run",

@@ -16,7 +16,7 @@ from . import display
 from .intervals import wilson
 from .items import relevant_items
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
-from .records import Items, Judge, Matcher, QueryRecord, Records
+from .records import Items, Judge, Match, Matcher, QueryRecord, Records
 from .retrieval import Run
 
 Qrels = Mapping[Any, Items]
@@ -127,6 +127,20 @@ class Evaluation:
         """Return the ids of the queries whose hit rate at k is 0, in the order of the qrels."""
         hit = Metric("hit_rate", k, theta)
         return tuple(query_id for query_id, record in self.records.items() if not hit(record))
+
+    def matches(self, query_id: Hashable) -> tuple[Match, ...]:
+        """Return what a query's hits rest on: each retrieved item with each relevant one that it counts as, by rank.
+
+        The items are matched again, so a matcher is asked again. Raises KeyError for a query that cannot be scored.
+
+        >>> from hitrate_adapters import contains
+        >>> found = {"q": ["Shipping is free.", "Refunds take five days. They go to the card."]}
+        >>> evaluate({"q": ["Refunds take five days."]}, found, match=contains).matches("q")[0].rank
+        2
+        """
+        if query_id not in self.records:
+            raise KeyError(f"query {query_id!r} is none of those that can be scored")
+        return self.judge.matches(self.qrels[query_id], self.run.get(query_id, ()))
 
     def rows(
         self,

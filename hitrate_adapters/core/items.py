@@ -73,6 +73,16 @@ def string_id(found: object) -> str | None:
     return str(found) if isinstance(found, Integral) and not isinstance(found, bool) else None
 
 
+def text_of(item: object, texts: Mapping[Any, str] | None = None) -> str | None:
+    """Return the text of an item: what `texts` has for it, or without them the item itself; None where that is no str.
+
+    >>> text_of("d1", {"d1": "Refunds take five days."}), text_of("Shipping is free."), text_of("d2", {})
+    ('Refunds take five days.', 'Shipping is free.', None)
+    """
+    found = item if texts is None else texts.get(item)
+    return found if isinstance(found, str) else None
+
+
 def is_absent(item: object) -> bool:
     """Tell whether an item is None or NaN, pandas' NA among them, whose comparisons have no truth value."""
     try:

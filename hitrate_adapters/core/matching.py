@@ -92,6 +92,18 @@ class Overlap:
         return f"overlap({self.share!r})"
 
 
+def compared(match_on: str, match: object) -> str:
+    """Return what is compared, "ids", "texts" or "spans"; "auto" stands for what the matcher compares, ids without one.
+
+    A matcher that compares no texts says so in its attribute `compares`. Raises ValueError for another `match_on`.
+    """
+    if match_on not in ("auto", "ids", "texts", "spans"):
+        raise ValueError(f'match_on must be "ids", "texts", "spans" or "auto", got {match_on!r}')
+    if match_on != "auto":
+        return match_on
+    return "ids" if match is None else getattr(match, "compares", "texts")
+
+
 def check_number(name: str, value: object, *, above: float = -inf, up_to: float = inf) -> None:
     """Raise TypeError for what is no number, ValueError for NaN and for what is not in (above, up_to]."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Real)):

@@ -219,6 +219,31 @@ def column_name(metric: Metric, match_on: str = "auto", match: Matcher | None = 
     return f"{metric}[{', '.join(options)}]" if options else str(metric)
 
 
+def named_metrics(  # noqa: PLR0913 - what a name is made of
+    metrics: str | Metric | Iterable[str | Metric],
+    k: Cutoffs,
+    theta: float | None = None,
+    *,
+    name: str | None = None,
+    match_on: str = "auto",
+    match: Matcher | None = None,
+    unique: bool = False,
+) -> dict[str, Metric]:
+    """Return `metrics_at` by name: `name` for a single metric and the beginning of the names of several, if given.
+
+    >>> list(named_metrics("hit_rate", (1, 5), name="bm25")), list(named_metrics("mrr", 10, unique=True))
+    (['bm25_hit_rate@1', 'bm25_hit_rate@5'], ['mrr@10[unique]'])
+    """
+    wanted = metrics_at(metrics, k, theta)
+    if name is None:
+        return {column_name(metric, match_on, match, unique=unique): metric for metric in wanted}
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a str or None, got {name!r}")
+    if not name.strip():
+        raise ValueError(f"name must not be blank, got {name!r}")
+    return {name: wanted[0]} if len(wanted) == 1 else {f"{name}_{metric}": metric for metric in wanted}
+
+
 _SPEC = r"([a-z_]+)(?:@(-?\d+))?(?:>=(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?"
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .items import Items, are_new, is_absent, ranked_items, relevant_items
 from .matching import check_number
 
-__all__ = ["Items", "Judge", "Matcher", "QueryRecord", "Records", "judge"]
+__all__ = ["Items", "Judge", "Match", "Matcher", "QueryRecord", "Records", "judge"]
 
 Matcher = Callable[..., bool]
 """A callable `(retrieved, relevant) -> bool`."""
@@ -34,6 +34,14 @@ class QueryRecord(NamedTuple):
     """How many items are relevant; where it is 0 the query cannot be scored."""
     n_retrieved: int
     """How many items were retrieved."""
+
+
+class Match(NamedTuple):
+    """A retrieved item and a relevant one that it counts as."""
+
+    rank: int
+    retrieved: Hashable
+    relevant: Hashable
 
 
 _PlainKey = tuple[tuple[int, ...], int, int]
@@ -162,6 +170,19 @@ class Judge:
                 found[query_id] = error
         return found
 
+    def matches(self, relevant: Items, retrieved: Items) -> tuple[Match, ...]:
+        """Return each retrieved item with each relevant one that it counts as, by rank; their ranks are `hit_ranks`.
+
+        >>> Judge().matches({"d2", "d7"}, ["d1", "d2"])
+        (Match(rank=2, retrieved='d2', relevant='d2'),)
+        """
+        gold, ranking = relevant_items(relevant), self._ranking(retrieved)
+        wanted = self._relevant(gold if isinstance(gold, dict) else dict.fromkeys(gold, 1.0))
+        in_order = {item: 1.0 for item in relevant if item in wanted}
+        return tuple(
+            Match(rank, item, found) for rank, item, matched in self._pairs(ranking, in_order) for found in matched
+        )
+
     @property
     def rules(self) -> dict[str, object]:
         """The arguments it was made with."""
@@ -169,9 +190,7 @@ class Judge:
 
     def _key(self, relevant: Items, retrieved: Items, query_id: object) -> _Key:
         try:
-            gold, ranking = relevant_items(relevant), ranked_items(retrieved)
-            if self.unique:
-                ranking = list(compress(ranking, are_new(ranking)))
+            gold, ranking = relevant_items(relevant), self._ranking(retrieved)
             if not _SOUND.issuperset(map(type, gold)) and any(map(is_absent, gold)):
                 raise ValueError("the relevant items hold None or NaN: leave out what has no id")
             if self._is_plain and isinstance(gold, set):
@@ -182,15 +201,19 @@ class Judge:
             _explain(error, query_id)
             raise
 
-    def _graded_record(self, grades: dict[Hashable, float], items: list[Hashable]) -> QueryRecord:
+    def _ranking(self, retrieved: Items) -> list[Hashable]:
+        ranking = ranked_items(retrieved)
+        return list(compress(ranking, are_new(ranking))) if self.unique else ranking
+
+    def _relevant(self, grades: dict[Hashable, float]) -> set[Hashable]:
         level = self.relevance_level
-        relevant = {item for item, grade in grades.items() if level is None or grade >= level}
+        return {item for item, grade in grades.items() if level is None or grade >= level}
+
+    def _graded_record(self, grades: dict[Hashable, float], items: list[Hashable]) -> QueryRecord:
+        relevant = self._relevant(grades)
         first_rank: dict[Hashable, int] = {}
         hit_ranks = []
-        for rank, (item, is_new) in enumerate(zip(items, are_new(items), strict=True), 1):
-            if item is None or not is_new:
-                continue
-            matched = self._matched(item, grades)
+        for rank, _, matched in self._pairs(items, grades):
             for wanted in matched:
                 first_rank.setdefault(wanted, rank)
             if not relevant.isdisjoint(matched):
@@ -205,6 +228,14 @@ class Judge:
             n_relevant=len(relevant),
             n_retrieved=len(items),
         )
+
+    def _pairs(
+        self, items: list[Hashable], grades: dict[Hashable, float]
+    ) -> Iterator[tuple[int, Hashable, list[Hashable]]]:
+        """Give rank, item and what it matches of each item that is no None and no repeat."""
+        for rank, (item, is_new) in enumerate(zip(items, are_new(items), strict=True), 1):
+            if item is not None and is_new:
+                yield rank, item, self._matched(item, grades)
 
     def _matched(self, item: Hashable, grades: dict[Hashable, float]) -> list[Hashable]:
         if self.match is None:

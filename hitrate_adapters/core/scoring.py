@@ -4,13 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
-from .metrics import Cutoffs, Metric, column_name, metrics_at
+from .items import Items
+from .metrics import Cutoffs, Metric, named_metrics
 from .records import Judge, Matcher
 
 Key = str | Callable[[Any], Any] | None
 """Where items are in an output: a key of the mapping, a function of the output, or None, where they are all of it."""
+
+
+class Verdict(NamedTuple):
+    """What a metric says of one query."""
+
+    score: float | None
+    """The value in [0, 1]; None where nothing is relevant, so that the query cannot be scored."""
+    reason: str
+    """What the value rests on, in one line."""
+
+
+class QueryScorer:
+    """Scores one query after another by several metrics: what `scorer` and the adapters of frameworks share.
+
+    >>> QueryScorer(k=(1, 5))(["d2"], ["d1", "d2"])["hit_rate@5"]
+    Verdict(score=1.0, reason='first relevant item at rank 2; 1 of 1 relevant in the top 5')
+    """
+
+    def __init__(  # noqa: PLR0913 - the words that all adapters share
+        self,
+        k: Cutoffs,
+        metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",),
+        *,
+        theta: float | None = None,
+        name: str | None = None,
+        match_on: str = "auto",
+        match: Matcher | None = None,
+        unique: bool = False,
+    ) -> None:
+        """Refuse a configuration that cannot be followed."""
+        self.judge = Judge(match=match, unique=unique)
+        self.metrics = named_metrics(metrics, k, theta, name=name, match_on=match_on, match=match, unique=unique)
+
+    def __call__(self, relevant: Items, retrieved: Items, query_id: object = None) -> dict[str, Verdict]:
+        """Return the verdict by each name. Raises TypeError or ValueError for items that cannot be judged."""
+        record = self.judge(relevant, retrieved, query_id)
+        return {
+            name: Verdict(metric(record) if record.n_relevant else None, metric.explain(record))
+            for name, metric in self.metrics.items()
+        }
 
 
 def scorer(  # noqa: PLR0913 - the words that all adapters share
@@ -54,11 +95,7 @@ def scorer(  # noqa: PLR0913 - the words that all adapters share
     for option, key in {"output_key": output_key, "expected_key": expected_key}.items():
         if not (key is None or isinstance(key, str) or callable(key)):
             raise TypeError(f"{option} must be a key, a function or None, got {key!r}")
-    judge, wanted = Judge(match=match, unique=unique), metrics_at(metrics, k, theta)
-    if name is None:
-        named = {column_name(metric, match=match, unique=unique): metric for metric in wanted}
-    else:
-        named = {f"{name}_{metric}" if wanted[1:] else name: metric for metric in wanted}
+    verdicts = QueryScorer(k, metrics, theta=theta, name=name, match=match, unique=unique)
 
     def score(
         input: object = None,  # noqa: A002, ARG001 - the name that frameworks give it
@@ -67,17 +104,12 @@ def scorer(  # noqa: PLR0913 - the words that all adapters share
         **_ignored: object,
     ) -> list[dict[str, Any]]:
         relevant = None if expected is None else _items("expected", expected, expected_key)
-        record = judge(() if relevant is None else relevant, _items("output", output, output_key))
+        found = verdicts(() if relevant is None else relevant, _items("output", output, output_key))
         return [
-            {
-                "name": column,
-                "score": metric(record) if record.n_relevant else None,
-                "metadata": {"reason": metric.explain(record)},
-            }
-            for column, metric in named.items()
+            {"name": name, "score": score, "metadata": {"reason": reason}} for name, (score, reason) in found.items()
         ]
 
-    score.__name__ = ", ".join(named)
+    score.__name__ = ", ".join(verdicts.metrics)
     return score
 
 

@@ -16,6 +16,7 @@ from hitrate_adapters import (
     QueryRecord,
     Run,
     Score,
+    contains,
     evaluate,
     judge,
     overlap,
@@ -606,3 +607,33 @@ def test_queries_that_cannot_be_judged_are_unscored_and_named():
 def test_a_fault_of_every_query_is_raised():
     with pytest.raises(ZeroDivisionError):
         evaluate_sound({"q": ["a"]}, Run({"q": ["x"]}), Judge(match=lambda *_: 1 / 0))
+
+
+# Which items matched
+
+
+def test_matches_are_the_pairs_that_hits_rest_on():
+    gold = {"q": ["Refunds take five days.", "They go to the card.", "Shipping is free."]}
+    found = {"q": ["A shop.", "Refunds take five days. They go to the card.", "Refunds take five days.", None]}
+    matches = evaluate(gold, found, match=contains).matches("q")
+    assert matches == (
+        (2, "Refunds take five days. They go to the card.", "Refunds take five days."),
+        (2, "Refunds take five days. They go to the card.", "They go to the card."),
+        (3, "Refunds take five days.", "Refunds take five days."),
+    )
+    assert matches[0].relevant == "Refunds take five days."
+
+
+def test_matches_follow_the_rules_of_judging():
+    evaluation = evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "b", "b", "a"]}, unique=True, relevance_level=2)
+    assert evaluation.matches("q") == ((3, "a", "a"),)
+    assert evaluation["q"].hit_ranks == (3,)
+
+
+def test_a_query_that_retrieved_nothing_has_no_matches():
+    assert evaluate({"q": ["a"], "r": ["a"]}, {"q": ["a"]}).matches("r") == ()
+
+
+def test_matches_of_a_query_that_cannot_be_scored_are_an_error():
+    with pytest.raises(KeyError, match="query 'r' is none of those that can be scored"):
+        evaluate({"q": ["a"], "r": []}, {"q": ["a"]}).matches("r")
