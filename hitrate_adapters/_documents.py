@@ -6,10 +6,10 @@ message of a chat.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Number
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
 from .core.items import is_absent
@@ -59,9 +59,12 @@ class ItemOf:
     def __call__(self, retrieved: object) -> Hashable:
         """Return the id or the text of a retrieved document, which may come in a (document, score) pair.
 
-        A UUID becomes a str, as in JSON. Raises ValueError, which names `id_key`, for a document without the wanted id
-        or with one that can be none, TypeError for one without text and for what is no document.
+        A UUID becomes a str, as in JSON; None stays None, a slot that never hits. Raises ValueError, which names
+        `id_key`, for a document without the wanted id or with one that can be none, TypeError for one without text and
+        for what is no document.
         """
+        if retrieved is None:
+            return None
         document = _document(retrieved)
         if self.match_on == "texts":
             if not isinstance(document.page_content, str):
@@ -79,16 +82,26 @@ class ItemOf:
             raise ValueError(self._advice(document, found))
         return _plain(found)
 
+    def of_retrieved(self, retrieved: object) -> Any:
+        """Return what was retrieved ready to be judged: a list of ids or texts, best first, or item -> score.
+
+        What has no order or is no collection is given back, for the error of the core. Raises what a single document
+        does, and TypeError for an iterator.
+        """
+        if isinstance(retrieved, Mapping):
+            return {self(item): score for item, score in retrieved.items()}
+        if isinstance(retrieved, (set, frozenset)) or not _are_items(retrieved, "retrieved"):
+            return retrieved
+        return list(map(self, retrieved))
+
     def of_relevant(self, relevant: object) -> Any:
         """Return relevant items ready to be judged: documents become their id or text, UUIDs a str.
 
-        Where ids are compared, raises ValueError for what can be none.
+        Raises ValueError, where ids are compared, for what can be none, and TypeError for an iterator.
         """
         if isinstance(relevant, Mapping):
             return {self._of_one_relevant(item): grade for item, grade in relevant.items()}
-        if isinstance(relevant, (str, bytes)) or not isinstance(relevant, Iterable):
-            return relevant
-        return [self._of_one_relevant(item) for item in relevant]
+        return list(map(self._of_one_relevant, relevant)) if _are_items(relevant, "relevant") else relevant
 
     def _of_one_relevant(self, item: Any) -> Hashable:
         if is_document(item):
@@ -142,6 +155,16 @@ def _is_document(given: Any) -> bool:
         return hasattr(given, "page_content") and hasattr(given, "metadata")
     is_message = "content" in given and ("role" in given or given.get("type") in _SPEAKERS)
     return not is_message or "page_content" in given or "metadata" in given
+
+
+def _are_items(given: object, side: str) -> TypeGuard[Iterable[Any]]:
+    """Tell whether these are items, which can be read again; raises TypeError for an iterator."""
+    if isinstance(given, Iterator):
+        raise TypeError(
+            f"{side} items are a {type(given).__name__}, which can be read only once, by one of several metrics: "
+            "make a list of it"
+        )
+    return isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray))
 
 
 def _document(given: Any) -> Any:

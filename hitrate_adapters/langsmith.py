@@ -333,7 +333,8 @@ def _one_of_each(row: _Row) -> str:
     """Show an item of each side, by which ids or texts of two kinds can be seen."""
     graded = row.relevant.items() if isinstance(row.relevant, Mapping) else ((item, 1) for item in row.relevant)
     relevant = next((item for item, grade in graded if grade > 0), None)
-    return f"retrieved {row.retrieved[0]!r:.60}, relevant {relevant!r:.60}"
+    retrieved = next((item for item in row.retrieved if item is not None), None)
+    return f"retrieved {retrieved!r:.60}, relevant {relevant!r:.60}"
 
 
 def _keys(outputs: object) -> str:

@@ -278,13 +278,20 @@ def test_a_chain_that_returns_no_list(answer):
         ([CHUNK, CHUNK], "score must be a number"),
         (("c1", 0.5), "no document, id or text"),
         (object(), "no document, id or text"),
-        (None, "id_key="),
     ],
-    ids=["two documents", "id with score", "object", "None"],
+    ids=["two documents", "id with score", "object"],
 )
 def test_what_is_no_document(item, words):
     with pytest.raises((TypeError, ValueError), match=words):
         run_retriever(RunnableLambda(lambda _: [item]), {"q": "a"})
+
+
+@pytest.mark.parametrize("match_on", ["ids", "texts"])
+def test_none_is_a_slot_that_never_hits(match_on):
+    run = run_retriever(RunnableLambda(lambda _: [None, "a", None]), {"q": "?"}, match_on=match_on)
+    assert (run, run.errors) == ({"q": [None, "a", None]}, {})
+    evaluation = hr.evaluate({"q": ["a"]}, run)
+    assert (evaluation.hit_rate(1), evaluation.hit_rate(2)) == (0.0, 1.0)
 
 
 def test_a_document_without_text():

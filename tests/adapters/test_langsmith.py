@@ -328,6 +328,14 @@ def test_absent_ids_never_match_each_other():
     assert score(retrieved("d1"), HitRateEvaluator(), [None]).score is None
 
 
+@pytest.mark.parametrize("match_on", ["ids", "texts"])
+def test_none_is_a_slot_that_never_hits(match_on):
+    scores = [score(retrieved(None, "d2"), HitRateEvaluator(k=k, match_on=match_on)).score for k in (1, 2)]
+    assert scores == [0.0, 1.0]
+    miss = score(retrieved(None, "d1"), HitRateEvaluator(k=2, match_on=match_on))
+    assert (miss.score, miss.comment.rpartition("; ")[2]) == (0.0, "retrieved 'd1', relevant 'd2'")
+
+
 def test_chunks_of_one_source_with_and_without_unique():
     # https://github.com/langchain-ai/langchain/issues/37046
     chunks = [{"page_content": "t", "metadata": {"source": source}} for source in ("s1", "s1", "d2")]
