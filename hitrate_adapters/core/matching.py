@@ -148,5 +148,9 @@ def _words(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=1024)
 def _counted(folded: str) -> Counter[str]:
+    return Counter(_in_order(folded))
+
+
+def _in_order(folded: str) -> list[str]:
     letter = _letter(folded)
-    return Counter(re.findall(rf"[{_UNSPACED}](?:(?!{_LETTER}){letter})*|{letter}+", folded))
+    return re.findall(rf"[{_UNSPACED}](?:(?!{_LETTER}){letter})*|{letter}+", folded)
