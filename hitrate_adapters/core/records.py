@@ -176,12 +176,19 @@ class Judge:
         >>> Judge().matches({"d2", "d7"}, ["d1", "d2"])
         (Match(rank=2, retrieved='d2', relevant='d2'),)
         """
-        gold, ranking = relevant_items(relevant), self._ranking(retrieved)
+        wanted, ranking = self.sides(relevant, retrieved)
+        pairs = self._pairs(ranking, dict.fromkeys(wanted, 1.0))
+        return tuple(Match(rank, item, found) for rank, item, matched in pairs for found in matched)
+
+    def sides(self, relevant: Items, retrieved: Items) -> tuple[list[Hashable], list[Hashable]]:
+        """Return what is compared: the relevant items, in the order given, and the retrieved ones by rank.
+
+        >>> Judge(unique=True).sides({"d2": 0, "d7": 1}, ["d1", "d1", "d2"])
+        (['d7'], ['d1', 'd2'])
+        """
+        gold = relevant_items(relevant)
         wanted = self._relevant(gold if isinstance(gold, dict) else dict.fromkeys(gold, 1.0))
-        in_order = {item: 1.0 for item in relevant if item in wanted}
-        return tuple(
-            Match(rank, item, found) for rank, item, matched in self._pairs(ranking, in_order) for found in matched
-        )
+        return [item for item in dict.fromkeys(relevant) if item in wanted], self._ranking(retrieved)
 
     @property
     def rules(self) -> dict[str, object]:
