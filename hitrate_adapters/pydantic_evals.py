@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
-from ._documents import ItemOf
+from ._documents import IdKey, ItemOf, name_of
 from ._extras import extra
-from .core.metrics import Cutoffs, Metric, column_name, metrics_at
-from .core.records import Judge, Matcher
+from .core.matching import compared
+from .core.metrics import Cutoffs, Metric
+from .core.records import Matcher
+from .core.scoring import QueryScorer
 
 with extra("pydantic-evals", "pydantic_evals"):
-    from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
+    from pydantic import SerializationInfo, model_serializer
+    from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 
 __all__ = ["HitRateEvaluator"]
 
@@ -34,11 +38,12 @@ class HitRateEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc, unused-i
             best first. None: the output is that list.
         relevant_key: the key or attribute of the case's metadata that is the list of relevant ids, texts or documents,
             or item -> grade. None: the expected output is that.
-        id_key: the key of a document's metadata that is its id. None: its `id`, else `metadata["id"]`.
+        id_key: where a document's id is: a key of its metadata, or a function of the document. None: its `id`, else
+            `metadata["id"]`.
         theta: a query is hit when that share of its relevant items is found, in (0, 1]. None: when any is.
         match_on: "ids", "texts", or "auto": texts where `match` is given, else ids.
-        match: when a retrieved text counts as a relevant one, such as `contains`. None: equality. A function cannot be
-            written to YAML: there, make it the default of a subclass.
+        match: when a retrieved text counts as a relevant one, such as `contains`. None: equality. `to_file` refuses a
+            function: make it the default of a subclass.
         unique: drop repeats before the cutoff, for document ids that chunks share.
 
     Raises:
@@ -55,30 +60,35 @@ class HitRateEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc, unused-i
     """
 
     k: Cutoffs = (1, 5, 10)
-    metrics: str | Iterable[str] = ("hit_rate",)
+    metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",)
     name: str | None = None
     retrieved_key: str | None = None
     relevant_key: str | None = None
-    id_key: str | None = None
+    id_key: IdKey = None
     theta: float | None = None
     match_on: str = "auto"
     match: Matcher | None = None
     unique: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a configuration that cannot be followed, and make lists, as they come from YAML, into tuples."""
-        self.k = tuple(self.k) if isinstance(self.k, Iterable) and not isinstance(self.k, str) else self.k
-        self.metrics = self.metrics if isinstance(self.metrics, str) else tuple(map(str, self.metrics))
-        metrics = metrics_at(self.metrics, self.k, self.theta)
-        self._judge = Judge(match=self.match, unique=self.unique)
-        by_default = "ids" if self.match is None else "texts"
-        self._item_of = ItemOf(self.id_key, by_default if self.match_on == "auto" else self.match_on)
-        self._metrics = {self._name(metric, alone=len(metrics) == 1): metric for metric in metrics}
-
-    def _name(self, metric: Metric, *, alone: bool) -> str:
-        if self.name is not None:
-            return self.name if alone else f"{self.name}_{metric}"
-        return column_name(metric, self.match_on, self.match, unique=self.unique)
+        """Refuse a configuration that cannot be followed, and make of it what comes back from YAML the same."""
+        for option in ("retrieved_key", "relevant_key"):
+            if not isinstance(key := getattr(self, option), str | None):
+                raise TypeError(f"{option} must be a key, an attribute's name or None, got {key!r}")
+        self.k, self.metrics = _tuple(self.k), _tuple(self.metrics)
+        self._score = QueryScorer(
+            self.k,
+            self.metrics,
+            theta=self.theta,
+            name=self.name,
+            match_on=self.match_on,
+            match=self.match,
+            unique=self.unique,
+        )
+        self._item_of = ItemOf(self.id_key, compared(self.match_on, self.match))
+        self.k = tuple(map(_int, self.k)) if isinstance(self.k, tuple) else _int(self.k)
+        self.metrics = tuple(map(str, self.metrics)) if isinstance(self.metrics, tuple) else str(self.metrics)
+        self.theta = None if self.theta is None else float(self.theta)
 
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Return the score of each metric and k for one case, with the reason.
@@ -86,19 +96,47 @@ class HitRateEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc, unused-i
         Raises TypeError or ValueError, which pydantic-evals reports as this case's evaluator failure, where the case
         cannot be scored.
         """
-        relevant = self._item_of.of_relevant(
+        relevant = (
             ctx.expected_output if self.relevant_key is None else _get(ctx.metadata, self.relevant_key, "metadata")
         )
-        retrieved = ctx.output if self.retrieved_key is None else _get(ctx.output, self.retrieved_key, "output")
-        if isinstance(retrieved, (list, tuple)):
-            retrieved = list(map(self._item_of, retrieved))
         if relevant is None:
             where = "expected_output" if self.relevant_key is None else f"metadata {self.relevant_key!r}"
             raise ValueError(f"cannot be scored: the case has no {where}, which is to hold the relevant items")
-        record = self._judge(relevant, retrieved)
-        return {
-            name: EvaluationReason(metric(record), metric.explain(record)) for name, metric in self._metrics.items()
-        }
+        retrieved = ctx.output if self.retrieved_key is None else _get(ctx.output, self.retrieved_key, "output")
+        found = dict[str, EvaluationReason]()
+        verdicts = self._score(self._item_of.of_relevant(relevant), self._item_of.of_retrieved(retrieved))
+        for name, (score, reason) in verdicts.items():
+            if score is None:
+                raise ValueError(reason)
+            found[name] = EvaluationReason(score, reason)
+        return found
+
+    def as_spec(self) -> EvaluatorSpec:
+        """Return what reports hold of the evaluator, with functions by name, and what `to_file` writes or refuses."""
+        spec = super().as_spec()
+        if not any(map(callable, spec.kwargs.values())):
+            return spec
+        named = {option: name_of(value) if callable(value) else value for option, value in spec.kwargs.items()}
+        return _SpecOfFunctions(name=spec.name, arguments=named)
+
+
+class _SpecOfFunctions(EvaluatorSpec):  # type: ignore[misc, unused-ignore] # where it is not installed
+    @model_serializer(mode="wrap")
+    def serialize(self, handler: Callable[[Any], Any], info: SerializationInfo) -> Any:
+        if info.context and info.context.get("use_short_form"):  # as `to_file` asks
+            raise ValueError(
+                f"a file cannot hold the functions among {self.name}'s arguments, {self.kwargs!r}: write a subclass "
+                "with them as its defaults"
+            )
+        return handler(self)
+
+
+def _tuple(option: Any) -> Any:
+    return tuple(option) if isinstance(option, Iterable) and not isinstance(option, str) else option
+
+
+def _int(k: Any) -> int | None:
+    return None if k is None else index(k)
 
 
 def _get(holder: Any, key: str, where: str) -> Any:

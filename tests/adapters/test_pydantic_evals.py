@@ -2,16 +2,20 @@
 
 import asyncio
 import importlib
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import UUID
 
 import pytest
+from pydantic_core import PydanticSerializationError
 from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EqualsExpected, Evaluator
+from pydantic_evals.reporting import EvaluationReportAdapter
 
-from hitrate_adapters import contains
+from hitrate_adapters import Metric, contains, overlap
 from hitrate_adapters.core.records import Matcher
 from hitrate_adapters.pydantic_evals import HitRateEvaluator
 
@@ -27,7 +31,7 @@ def drive(case):
     )
     cases = [Case(name=query, inputs=query, expected_output=gold) for query, gold in case.relevant.items()]
     report = run(cases, [evaluator], case.retrieved.__getitem__)
-    names = dict(zip(case.expect, evaluator._metrics, strict=True))
+    names = dict(zip(case.expect, evaluator._score.metrics, strict=True))
     values = {spec: {query: score_of(report, query, name) for query in case.relevant} for spec, name in names.items()}
     if case.match is None:
         from_yaml = run(through_yaml(cases, [evaluator]), [], case.retrieved.__getitem__)
@@ -168,7 +172,7 @@ def test_every_option_but_a_matcher_comes_back_from_yaml():
     (back,) = through_yaml(golden(), [evaluator]).evaluators
     assert back == evaluator
     assert {name: getattr(back, name) for name in OPTIONS} == OPTIONS
-    assert list(back._metrics.items()) == list(evaluator._metrics.items())
+    assert list(back._score.metrics.items()) == list(evaluator._score.metrics.items())
 
 
 @pytest.mark.parametrize("k", [5, None, (1, 5)])
@@ -219,10 +223,46 @@ def test_a_subclass_carries_a_matcher_through_yaml():
     assert scores(report) == {"q": {"hit_rate@1[contains]": 1.0}}
 
 
-def test_a_matcher_that_yaml_cannot_hold_is_an_error_when_it_is_read():
-    with pytest.raises(ExceptionGroup) as caught:
-        through_yaml(golden(), [HitRateEvaluator(k=1, match=contains)])
-    assert "match must be a callable" in str(caught.value.exceptions)
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+@pytest.mark.parametrize(
+    ("options", "held"),
+    [({"match": overlap(0.5)}, "{'k': 1, 'match': 'overlap(0.5)'}"), ({"id_key": len}, "{'k': 1, 'id_key': 'len'}")],
+    ids=["match", "id_key"],
+)
+@pytest.mark.parametrize("of_a_case", [False, True])
+def test_a_function_is_refused_before_a_file_is_written(options, held, suffix, of_a_case, tmp_path):
+    evaluators = [HitRateEvaluator(k=1, **options)]
+    cases = [Case(name="q", inputs="q", expected_output=["a"], evaluators=tuple(evaluators) if of_a_case else ())]
+    dataset = Dataset[Any, Any, Any](name="golden", cases=cases, evaluators=[] if of_a_case else evaluators)
+    file = tmp_path / f"golden.{suffix}"
+    file.write_text("what was there before", encoding="utf-8")
+    with pytest.raises(PydanticSerializationError, match="a file cannot hold the functions among") as refused:
+        dataset.to_file(file, custom_evaluator_types=[HitRateEvaluator])
+    assert held in str(refused.value)
+    assert file.read_text(encoding="utf-8") == "what was there before"
+
+
+def test_a_report_holds_functions_by_name():
+    report = run(golden(q1=["d1"]), [HitRateEvaluator(k=1, match=contains)], FOUND.get)
+    (case,) = EvaluationReportAdapter.validate_json(EvaluationReportAdapter.dump_json(report)).cases
+    (score,) = case.scores.values()
+    assert (score.value, score.source.arguments) == (0.0, {"k": 1, "match": "contains"})
+
+
+def test_numbers_of_numpy_come_back_as_numbers():
+    numpy = pytest.importorskip("numpy")
+    evaluators = [
+        HitRateEvaluator(k=numpy.int64(5), theta=numpy.float32(0.5)),
+        HitRateEvaluator(k=numpy.array([1, 5])),
+        HitRateEvaluator(metrics=[Metric("mrr", 10)]),
+        HitRateEvaluator(metrics=Metric("mrr", 10)),
+    ]
+    assert through_yaml(golden(), evaluators).evaluators == [
+        HitRateEvaluator(k=5, theta=0.5),
+        HitRateEvaluator(k=(1, 5)),
+        HitRateEvaluator(metrics=("mrr@10",)),
+        HitRateEvaluator(metrics="mrr@10"),
+    ]
 
 
 # Where the items are
@@ -268,6 +308,15 @@ DOCUMENTS = [
 ]
 
 
+COLLECTIONS = {
+    "tuple": tuple,
+    "deque": deque,
+    "values": lambda documents: {document["id"]: document for document in documents}.values(),
+    "array": lambda documents: pytest.importorskip("numpy").array(documents, dtype=object),
+    "series": lambda documents: pytest.importorskip("pandas").Series(documents),
+}
+
+
 @pytest.mark.parametrize(
     ("options", "gold"),
     [
@@ -281,6 +330,37 @@ DOCUMENTS = [
 def test_documents(options, gold):
     report = run(golden(q=gold), [HitRateEvaluator(k=(1, 2), name="x", **options)], lambda _: DOCUMENTS)
     assert scores(report) == {"q": {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}}
+
+
+@pytest.mark.parametrize("make", COLLECTIONS.values(), ids=COLLECTIONS)
+def test_collections_of_documents_are_rankings(make):
+    report = run(golden(q=["2"]), [HitRateEvaluator(k=(1, 2))], lambda _: make(DOCUMENTS))
+    assert scores(report) == {"q": {"hit_rate@1": 0.0, "hit_rate@2": 1.0}}
+
+
+def test_a_ranking_by_score():
+    number = UUID(int=7)
+    found = {"a": 0.5, number: 0.4, "c": 0.9}
+    report = run(golden(q=[str(number)]), [HitRateEvaluator(k=None, metrics="mrr")], lambda _: found)
+    assert scores(report) == {"q": {"mrr": 1 / 3}}
+
+
+@pytest.mark.parametrize("match_on", ["ids", "texts"])
+def test_none_is_a_slot_that_never_hits(match_on):
+    evaluator = HitRateEvaluator(k=(1, 2), name="x", match_on=match_on)
+    report = run(golden(q=["a"]), [evaluator], lambda _: [None, "a"])
+    assert scores(report) == {"q": {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}}
+
+
+@pytest.mark.parametrize("side", ["retrieved", "relevant"])
+@pytest.mark.parametrize("once", [iter, lambda items: map(str, items)], ids=["iter", "map"])
+def test_what_only_one_evaluator_could_read_is_a_failure_of_each(side, once):
+    gold, found = [once(["a"]) if side == name else ["a"] for name in ("relevant", "retrieved")]
+    report = run(golden(q=gold), [HitRateEvaluator(k=1), HitRateEvaluator(k=1, name="two")], lambda _: found)
+    assert scores(report) == {"q": {}}
+    messages = [failure.error_message for failure in report.cases[0].evaluator_failures]
+    assert len(messages) == 2
+    assert all(f"{side} items are a " in message and "make a list of it" in message for message in messages)
 
 
 def test_grades():
@@ -324,11 +404,20 @@ def test_an_absent_key_is_a_failure_that_names_those_that_are_there(options, mes
     assert message in report.cases[0].evaluator_failures[0].error_message
 
 
-def test_bad_options():
-    with pytest.raises(ValueError, match="match_on"):
-        HitRateEvaluator(match_on="id")
-    with pytest.raises(ValueError, match="texts are compared, so no id is looked up"):
-        HitRateEvaluator(match=contains, id_key="source")
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"match_on": "id"}, ValueError, "match_on must be"),
+        ({"match": contains, "id_key": "source"}, ValueError, "texts are compared, so no id is looked up"),
+        ({"retrieved_key": 5}, TypeError, "retrieved_key must be a key, an attribute's name or None, got 5"),
+        ({"relevant_key": len}, TypeError, "relevant_key must be .* got <built-in function len>"),
+        ({"metrics": 5}, TypeError, "metrics must be a name such as 'hit_rate@5', or several; got 5"),
+        ({"name": 5}, TypeError, "name must be a str or None, got 5"),
+    ],
+)
+def test_bad_options(options, error, message):
+    with pytest.raises(error, match=message):
+        HitRateEvaluator(**options)
 
 
 def test_is_an_evaluator_with_a_short_repr():
