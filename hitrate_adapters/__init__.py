@@ -1,11 +1,16 @@
 """Hit Rate@K, and the metrics that belong beside it, for the evaluation framework that you already use."""
 
 from .core.evaluation import Evaluation, Score, evaluate
-from .core.matching import contains, overlap, same_text
+from .core.matching import contains, overlap, same_text, similar
 from .core.metrics import METRICS, Metric
 from .core.records import Match, QueryRecord, judge
 from .core.retrieval import Run, run_retriever
 from .core.scoring import scorer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .core.spans import Span as Span
+    from .core.spans import span_overlap as span_overlap
 
 __all__ = [
     "METRICS",
@@ -15,6 +20,7 @@ __all__ = [
     "QueryRecord",
     "Run",
     "Score",
+    "Span",
     "contains",
     "evaluate",
     "judge",
@@ -22,5 +28,23 @@ __all__ = [
     "run_retriever",
     "same_text",
     "scorer",
+    "similar",
+    "span_overlap",
 ]
 __version__ = "0.1.0"
+
+_LATER = {"Span": "spans", "span_overlap": "spans"}
+"""Public name -> the module of the core that has it, which is imported when it is first asked for."""
+
+
+def __getattr__(name: str) -> object:
+    """Return a name of a module that is imported only now."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".core.{_LATER[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

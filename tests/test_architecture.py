@@ -27,7 +27,7 @@ ADAPTERS = {
 LAYERS = [
     {"matching"},
     {"items"},
-    {"records"},
+    {"records", "spans"},
     {"metrics", "intervals"},
     {"display", "retrieval", "scoring"},
     {"evaluation"},
@@ -167,7 +167,18 @@ def test_importing_the_package_costs_at_most_twice_an_import_of_dataclasses():
 
 def test_all_is_exactly_the_public_names():
     names = {name for name, thing in vars(hitrate_adapters).items() if not isinstance(thing, types.ModuleType)}
-    assert {name for name in names if not name.startswith("_")} == set(hitrate_adapters.__all__)
+    names = {name for name in names if not name.startswith("_")} - {"TYPE_CHECKING"}
+    assert names | set(hitrate_adapters._LATER) == set(hitrate_adapters.__all__) == set(dir(hitrate_adapters))
+
+
+def test_every_name_that_is_imported_later_is_there():
+    for name, module in hitrate_adapters._LATER.items():
+        assert getattr(hitrate_adapters, name).__module__ == f"hitrate_adapters.core.{module}"
+
+
+def test_a_name_that_is_nowhere_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'hitrate_adapters' has no attribute 'spam'"):
+        _ = hitrate_adapters.spam
 
 
 def test_all_is_sorted_with_constants_first_then_classes():

@@ -15,6 +15,7 @@ from typing import Any, Self
 from . import display
 from .intervals import wilson
 from .items import relevant_items
+from .matching import compared
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Match, Matcher, QueryRecord, Records
 from .retrieval import Run
@@ -251,7 +252,7 @@ def evaluate(
         qrels: query id -> relevant items (a list or set of ids or texts), or item -> grade.
         run: query id -> retrieved items, best first, or item -> score (ties by item, descending, as in trec_eval).
         match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`: `same_text`, `contains`,
-            `overlap(share)` or your own. None: equality.
+            `overlap(share)`, `similar(share)`, `span_overlap(share)` or your own. None: equality.
         unique: drop repeats from each ranking before any cutoff; for rankings of document ids made from chunks.
         relevance_level: the lowest grade that is relevant. None: any grade > 0. nDCG counts every grade > 0.
 
@@ -326,7 +327,8 @@ def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
     gold = {item: None for query_id in records for item in evaluation.qrels[query_id]}
     both_sides = f"The qrels have {_one_of(gold)}, the run has {_one_of(retrieved)}"
     if match is not None:
-        yield f"no relevant text was ever retrieved, by match={getattr(match, '__name__', match)}. {both_sides}"
+        kind = compared("auto", match).removesuffix("s")
+        yield f"no relevant {kind} was ever retrieved, by match={getattr(match, '__name__', match)}. {both_sides}"
     elif gold.keys().isdisjoint(retrieved) and not any(map(gold.__contains__, _unjudged_ids(evaluation))):
         if any(len(item.split()) > 1 for item in gold if isinstance(item, str)):
             yield f"no relevant text was ever retrieved to the letter: see match=, such as contains. {both_sides}"

@@ -25,7 +25,10 @@ def relevant_items(relevant: Items) -> set[Hashable] | dict[Hashable, float]:
         try:
             return set(relevant)
         except TypeError as error:
-            raise TypeError(f"relevant items must be a collection of ids or texts, or item -> grade: {error}") from None
+            advice = "; of a list that is a span, make Span(*item)" if str(error).endswith("'list'") else ""
+            raise TypeError(
+                f"relevant items must be a collection of ids or texts, or item -> grade: {error}{advice}"
+            ) from None
     grades = relevant.values()
     are_numbers = _NUMBERS.issuperset(map(type, grades))
     if are_numbers and {1}.issuperset(grades):

@@ -1,16 +1,19 @@
 """When does a retrieved text count as a relevant one.
 
 A matcher is any callable `(retrieved, relevant) -> bool`. Where none is given, items match when they are equal.
+Each of these makes of a text what it compares, and keeps that for the next comparison: a text is prepared once.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from numbers import Real
+from typing import TypeVar
 from unicodedata import category, normalize
 
 # Scripts written without spaces, where a "word" is one character: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han.
@@ -19,14 +22,21 @@ _UNSPACED = (
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _LETTER = rf"[^\W{_UNSPACED}]"
-_LONG = 4_000  # characters: a longer text is not kept for the next comparison
+# What shows no trace of itself (Unicode's Default_Ignorable_Code_Point), such as soft hyphens and zero-width spaces.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_LONG = 4_000  # characters: of longer texts only a few are kept for the next comparison
 _ENOUGH = 20  # characters: a shorter crumb of a gold text is in every other document too, and so is a shorter gold text
 
 
 def same_text(retrieved: str, relevant: str) -> bool:
-    r"""Tell whether two texts are the same once case, character width (Unicode NFKC) and white space are folded.
+    r"""Tell whether two texts are the same once case, character width and white space are folded.
 
-    Blank text matches nothing. Raises TypeError where either side is not a str.
+    The folding is Unicode's NFKC_Casefold, which also unites composed and decomposed letters and drops what cannot be
+    seen, such as soft hyphens and zero-width spaces. Blank text matches nothing.
+    Raises TypeError where either side is not a str.
 
     >>> same_text("  Paris is the CAPITAL\nof France.", "Paris is the capital of France.")
     True
@@ -85,11 +95,52 @@ class Overlap:
         words = _words(relevant)
         if not words:
             return same_text(retrieved, relevant)
-        return (words & _words(retrieved)).total() / words.total() >= self.share
+        return len(words & _words(retrieved)) / len(words) >= self.share
 
     def __repr__(self) -> str:
         """Show the call that makes it."""
         return f"overlap({self.share!r})"
+
+
+def similar(share: float) -> Similar:
+    """Give a matcher that is true where two texts are alike by at least `share`, 0 < share <= 1: nearly the same text.
+
+    Use it where one side was scanned, retyped, corrected or loaded by another program. Texts are folded as in
+    `same_text`; how alike they are is the Sørensen-Dice coefficient 2 |A & B| / (|A| + |B|) of the sets A and B of all
+    that stands in three neighbouring characters, whatever the script. 1 stands for equal sets, which a text keeps when
+    it repeats itself. Blank text matches nothing. Raises TypeError or ValueError for a share that is not in (0, 1].
+
+    This takes time in proportion to the texts. difflib's ratio, which also asks for the same order, takes it with the
+    product of their lengths: 270 times as long for texts of 1,000 characters (tests/benchmarks/bench_matching.py).
+
+    >>> similar(0.7)("Refunds take flve days", "Refunds take five days.")
+    True
+    >>> similar(0.7)("Refunds go to your card.", "Refunds take five days.")
+    False
+    """
+    return Similar(share)
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """What `similar` returns: a matcher that compares and pickles by its share."""
+
+    share: float
+
+    def __post_init__(self) -> None:
+        """Refuse a share outside (0, 1]."""
+        check_number("share", self.share, above=0, up_to=1)
+
+    def __call__(self, retrieved: str, relevant: str) -> bool:
+        """Tell whether the two texts are alike enough."""
+        chunk, gold = _trigrams(retrieved), _trigrams(relevant)
+        if not chunk or not gold:
+            return False
+        return 2 * len(chunk & gold) / (len(chunk) + len(gold)) >= self.share
+
+    def __repr__(self) -> str:
+        """Show the call that makes it."""
+        return f"similar({self.share!r})"
 
 
 def compared(match_on: str, match: object) -> str:
@@ -127,30 +178,54 @@ def _in_whole_words(gold: str, chunk: str) -> bool:
     return re.search(before + re.escape(gold) + after, chunk) is not None
 
 
+_Prepared = TypeVar("_Prepared")
+
+
+def _kept(n_texts: int) -> Callable[[Callable[[str], _Prepared]], Callable[[str], _Prepared]]:
+    """Return a decorator that keeps what a function makes of the last texts: of so many, but of 8 long ones."""
+
+    def keep(prepare: Callable[[str], _Prepared]) -> Callable[[str], _Prepared]:
+        of_short, of_long = lru_cache(n_texts)(prepare), lru_cache(8)(prepare)
+        return lambda text: of_short(text) if len(text) <= _LONG else of_long(text)
+
+    return keep
+
+
 def _fold(text: str) -> str:
     if not isinstance(text, str):
         raise TypeError(
             f"this matcher compares texts, found {text!r:.80} ({type(text).__name__}): "
             "pass texts, or leave match= out to compare ids"
         )
-    return _folded(text) if len(text) <= _LONG else _folded.__wrapped__(text)
+    return _folded(text)
 
 
-@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[tuple[str, int]]:
+    return _counted(_fold(text))
+
+
+def _trigrams(text: str) -> frozenset[str]:
+    return _cut(_fold(text))
+
+
+@_kept(4096)
 def _folded(text: str) -> str:
-    return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
+    seen = text if text.isascii() else _UNSEEN.sub("", text)
+    return " ".join(normalize("NFKC", normalize("NFKC", seen).casefold()).split())
 
 
-def _words(text: str) -> Counter[str]:
-    folded = _fold(text)
-    return _counted(folded) if len(folded) <= _LONG else _counted.__wrapped__(folded)
-
-
-@lru_cache(maxsize=1024)
-def _counted(folded: str) -> Counter[str]:
-    return Counter(_in_order(folded))
+@_kept(1024)
+def _counted(folded: str) -> frozenset[tuple[str, int]]:
+    """Return each word with how many times it stood there before, so that a set holds what is there twice."""
+    return frozenset((word, number) for word, n in Counter(_in_order(folded)).items() for number in range(n))
 
 
 def _in_order(folded: str) -> list[str]:
     letter = _letter(folded)
     return re.findall(rf"[{_UNSPACED}](?:(?!{_LETTER}){letter})*|{letter}+", folded)
+
+
+@_kept(256)
+def _cut(folded: str) -> frozenset[str]:
+    padded = f" {folded} " if folded else ""
+    return frozenset(map("".join, zip(padded, padded[1:], padded[2:], strict=False)))
