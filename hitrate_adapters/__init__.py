@@ -1,10 +1,11 @@
 """Hit Rate@K, and the metrics that belong beside it, for the evaluation framework that you already use."""
 
-from .core.evaluation import Evaluation, Score, evaluate
+from .core.evaluation import Evaluation, evaluate
 from .core.matching import contains, overlap, same_text, similar
 from .core.metrics import METRICS, Metric
 from .core.records import Match, QueryRecord, judge
 from .core.retrieval import Run, run_retriever
+from .core.scores import Score
 from .core.scoring import scorer
 
 TYPE_CHECKING = False

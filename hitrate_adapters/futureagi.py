@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._extras import extra
-from .core.evaluation import Score, mean
 from .core.items import Items, string_id
 from .core.metrics import Metric
 from .core.records import Judge, Matcher
+from .core.scores import Score, mean
 
 __all__ = ["METRIC_OF", "Result", "Results", "evaluate", "register"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from ._documents import IdKey, ItemOf
 from ._extras import extra
-from .core.evaluation import mean
 from .core.metrics import Cutoffs, Metric, column_name, metrics_at
 from .core.records import Judge, Matcher
+from .core.scores import mean
 
 with extra("mlflow", "mlflow"):
     from mlflow.entities import Feedback, Span, SpanStatusCode, SpanType, Trace, TraceState

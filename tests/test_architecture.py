@@ -28,8 +28,9 @@ LAYERS = [
     {"matching"},
     {"items"},
     {"records", "spans"},
-    {"metrics", "intervals"},
-    {"display", "retrieval", "scoring"},
+    {"metrics", "intervals", "correlation"},
+    {"display", "retrieval", "scores", "scoring"},
+    {"answers", "curve", "segments"},
     {"evaluation"},
 ]
 """A module of the core imports from earlier layers only."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 
 from .metrics import METRICS, Cutoffs, metrics_at
 
-__all__ = ["html", "text"]
+__all__ = ["columns", "html", "one_of", "some", "text"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
 def text(evaluation: Evaluation, k: Cutoffs) -> str:
     """Return the table in columns for a terminal."""
-    grid = _grid(evaluation, k)
+    return "\n".join([*columns(_grid(evaluation, k)), *_notes(evaluation)])
+
+
+def columns(grid: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line per row, the first column flush left and the others flush right.
+
+    >>> columns([["", "n"], ["misses", "12"]])
+    ['         n', 'misses  12']
+    """
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
-    return "\n".join([*lines, *_notes(evaluation)])
+    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
 
 
 def html(evaluation: Evaluation, k: Cutoffs) -> str:
@@ -59,11 +66,19 @@ def _notes(evaluation: Evaluation) -> list[str]:
         (evaluation.errors, "whose retrieval failed, a miss each"),
     ):
         if ids:
-            notes.append(f"{len(ids)} {what}: {_some(ids)}")
+            notes.append(f"{len(ids)} {what}: {some(ids)}")
     return notes + [f"warning: {_line(message, 200)}" for message in evaluation.warnings]
 
 
-def _some(ids: Iterable[Hashable]) -> str:
+def one_of(items: Iterable[Hashable]) -> str:
+    """Return the first, with its type, for messages about two sides that do not fit."""
+    for item in items:
+        return f"{item!r:.60} ({type(item).__name__})"
+    return "nothing"
+
+
+def some(ids: Iterable[Hashable]) -> str:
+    """Return the first five, with dots where there are more."""
     first = [_line(str(query_id), 60) for query_id in islice(ids, 6)]
     return ", ".join(first[:5]) + (", ..." if len(first) > 5 else "")
 

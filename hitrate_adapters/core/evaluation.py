@@ -4,63 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain, repeat
-from math import fsum, isnan
+from math import fsum
 from operator import mul
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from . import display
-from .intervals import wilson
 from .items import relevant_items
 from .matching import compared
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Match, Matcher, QueryRecord, Records
 from .retrieval import Run
+from .scores import Score
+
+if TYPE_CHECKING:
+    from .answers import HitsAndAnswers
+    from .curve import Curve
+    from .segments import SegmentOf, Segments
 
 Qrels = Mapping[Any, Items]
 """Query id -> relevant items, or item -> grade."""
 
 RunLike = Mapping[Any, Items]
 """Query id -> retrieved items, best first, or item -> score."""
-
-
-class Score(float):
-    """A metric's mean over the queries that can be scored: a float that also knows its `metric`, `n` and `interval`."""
-
-    metric: Metric
-    n: int
-
-    def __new__(cls, value: float, metric: Metric, n: int) -> Self:
-        """Make the float and attach what it is the mean of."""
-        score = super().__new__(cls, value)
-        score.metric = metric
-        score.n = n
-        return score
-
-    def __getnewargs__(self) -> tuple[float, Metric, int]:  # type: ignore[override]
-        """Let copies and pickles keep everything."""
-        return float(self), self.metric, self.n
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % Wilson interval of a hit rate; None for the other metrics, which are no shares of queries."""
-        return wilson(round(self * self.n), self.n) if self.metric.name == "hit_rate" else None
-
-    def __repr__(self) -> str:
-        """Show the name, the value, its interval where there is one, and n; `str` is the bare number."""
-        within = "" if self.interval is None else " [{:.3f}, {:.3f}]".format(*self.interval)
-        return f"{self.metric} = {float(self):.3f}{within} (n={self.n})"
-
-    __str__ = float.__repr__
-
-
-def mean(scores: Iterable[float | None]) -> float | None:
-    """Return the mean of the scores that are neither None nor NaN, exactly summed; None where there is none."""
-    known = [score for score in scores if score is not None and not isnan(score)]
-    return fsum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -86,9 +55,14 @@ class Evaluation:
     judge: Judge
     """The rules of judging."""
 
-    def hit_rate(self, k: int | None = None, theta: float | None = None) -> Score:
-        """Return the share of queries with a relevant item in the top k; with theta, with that share of them."""
-        return self.score(Metric("hit_rate", k, theta))
+    def hit_rate(
+        self, k: int | None = None, theta: float | None = None, *, weights: Mapping[Any, float] | None = None
+    ) -> Score:
+        """Return the share of queries with a relevant item in the top k; with theta, with that share of them.
+
+        With weights, the share of what production asks: see `score`.
+        """
+        return self.score(Metric("hit_rate", k, theta), weights)
 
     def recall(self, k: int | None = None) -> Score:
         """Return the mean share of the relevant items that the top k holds."""
@@ -110,13 +84,30 @@ class Evaluation:
         """Return the mean normalised discounted cumulative gain of the top k."""
         return self.score(Metric("ndcg", k))
 
-    def score(self, metric: str | Metric) -> Score:
+    def score(self, metric: str | Metric, weights: Mapping[Any, float] | None = None) -> Score:
         """Return the mean of the metric that a name such as "mrr", "hit_rate@5" or "hit_rate@5>=0.5" stands for.
 
         Queries judged alike are summed as one, then all of it with a single rounding (`math.fsum`), so that no order of
         the queries and no split into shards changes a bit of the result.
+
+        Args:
+            metric: the metric or its name.
+            weights: query id -> how often production asks it, in any unit, of each query that can be scored (0 leaves
+                one out). The interval of a weighted hit rate is the Wilson interval of Kish's effective sample size
+                (1965), `sum(w)**2 / sum(w**2)`. For weights of whole groups of queries see `by`.
+
+        Raises:
+            TypeError, ValueError: the metric is unknown; a weight is missing, negative or no number, or all are 0.
+
+        >>> evaluation = evaluate({"q1": ["d2"], "q2": ["d1"]}, {"q1": ["d2"], "q2": ["d7"]})
+        >>> evaluation.score("hit_rate@5", weights={"q1": 900, "q2": 100})
+        hit_rate@5 = 0.900 [0.196, 0.997] (n=2, as good as 1.2 of equal weight)
         """
         metric = Metric.parse(metric)
+        if weights is not None:
+            from .segments import weighted  # imported when it is asked for, for the cost of importing the package
+
+            return weighted(self, metric, weights)
         if metric.name == "hit_rate" and metric.theta is None:
             total: float = sum(n for rank, n in self._first_hits.items() if metric.k is None or rank <= metric.k)
         else:
@@ -142,6 +133,117 @@ class Evaluation:
         if query_id not in self.records:
             raise KeyError(f"query {query_id!r} is none of those that can be scored")
         return self.judge.matches(self.qrels[query_id], self.run.get(query_id, ()))
+
+    def by(self, segment_of: SegmentOf) -> Segments:
+        """Return segment -> the `Evaluation` of its queries, so that no average hides a part of them.
+
+        Args:
+            segment_of: query id -> segment (a query type, a language, a source), as a mapping or a function.
+
+        Raises:
+            ValueError: a query that can be scored has no segment, or None for one.
+
+        >>> evaluation = evaluate({"q1": ["d2"], "q2": ["d1"]}, {"q1": ["d2"], "q2": ["d7"]})
+        >>> segments = evaluation.by({"q1": "faq", "q2": "code"})
+        >>> print(segments.table("hit_rate@5"))
+        segment  n            hit_rate@5
+        faq      1  1.000 [0.207, 1.000]
+        code     1  0.000 [0.000, 0.793]
+        all      2  0.500 [0.095, 0.905]
+        >>> segments["code"].misses(5)
+        ('q2',)
+        >>> float(segments.score("hit_rate@5", weights={"faq": 90, "code": 10}))
+        0.9
+        """
+        from .segments import split  # imported when it is asked for, as what follows
+
+        return split(self, segment_of)
+
+    def curve(
+        self,
+        metric: str | Metric = "hit_rate",
+        up_to: int | None = None,
+        *,
+        texts: Mapping[Any, str] | None = None,
+        size: Callable[[str], float] = len,
+    ) -> Curve:
+        """Return the metric at every k, what each slot adds to it, and the mean size of the context at each k.
+
+        Args:
+            metric: a metric without a cutoff, such as "hit_rate", "recall" or "hit_rate>=0.5".
+            up_to: the last k. None: the length of the longest ranking.
+            texts: retrieved item -> its text. Without them the size of the context is not known, unless the matcher
+                compares texts.
+            size: how much context a text takes: `len` is characters; your model's tokeniser counts tokens.
+
+        Raises:
+            TypeError, ValueError: one of these is something else; or `texts` has none of a retrieved item.
+
+        >>> curve = evaluate({"q1": ["d2"], "q2": ["d1"]}, {"q1": ["d2", "d3"], "q2": ["d7", "d1"]}).curve()
+        >>> curve.smallest_k(tolerance=0.01)
+        2
+        """
+        from .curve import curve
+
+        return curve(self, metric, up_to, texts, size)
+
+    def within(
+        self, budget: float, *, texts: Mapping[Any, str] | None = None, size: Callable[[str], float] = len
+    ) -> Evaluation:
+        """Return the evaluation of what fits a budget of context: each ranking up to the next chunk that would not.
+
+        Systems whose chunks differ in size are compared so at what their context costs, not at an equal k: then ask
+        `hit_rate()` without a k. Nothing is judged again.
+
+        Args:
+            budget: how much context there is, in the unit of `size`.
+            texts: retrieved item -> its text; not needed where the matcher compares texts.
+            size: as for `curve`.
+
+        Raises:
+            TypeError, ValueError: one of these is something else; or `texts` has none of a retrieved item.
+
+        >>> texts = {"d1": "Refunds take five days.", "d7": "Dogs travel free on a lead."}
+        >>> evaluation = evaluate({"q": ["d1"]}, {"q": ["d7", "d1"]})
+        >>> [float(evaluation.within(budget, texts=texts).hit_rate()) for budget in (40, 50)]
+        [0.0, 1.0]
+        """
+        from .curve import within
+
+        return within(self, budget, texts, size)
+
+    def with_answers(
+        self,
+        correct: Mapping[Any, Any],
+        k: int | None = None,
+        theta: float | None = None,
+        *,
+        threshold: float | None = None,
+    ) -> HitsAndAnswers:
+        """Return hits beside answers: P(right | hit), P(right | miss), their correlation, and the queries of each cell.
+
+        Args:
+            correct: query id -> whether its answer is right (True, False, 1 or 0), or a score of it; where that is None
+                or NaN, or a query is not there, it is left out and named.
+            k: what a hit is: something relevant in the top k, which should be what the model sees.
+            theta: or that share of what is relevant.
+            threshold: the lowest score of a right answer, where scores are continuous. None: they stay continuous.
+
+        Raises:
+            TypeError, ValueError: one of these is something else, or no query is scored on both sides.
+
+        >>> evaluation = evaluate(dict.fromkeys("abcd", ["d1"]), {"a": ["d1"], "b": ["d1"], "c": ["d2"], "d": ["d1"]})
+        >>> print(evaluation.with_answers({"a": True, "b": True, "c": True, "d": False}, k=5))
+        hit_rate@5  right  wrong              P(right)
+        hit             2      1  0.667 [0.208, 0.939]
+        miss            1      0  1.000 [0.207, 1.000]
+        phi = -0.333 [-0.851, 0.613] (n=4)
+        33.3% of the hits are answered wrong: the generator's part
+        33.3% of the right answers are misses: known without the retrieval, or a label is missing
+        """
+        from .answers import with_answers
+
+        return with_answers(self, correct, k, theta, threshold)
 
     def rows(
         self,
@@ -271,7 +373,9 @@ def evaluate(
         if not isinstance(given, Mapping):
             raise TypeError(f"{name} must be a mapping of query id -> items, got {type(given).__name__}")
     if qrels and qrels.keys().isdisjoint(run.keys()):
-        raise ValueError(f"qrels and run share no query id: qrels has {_one_of(qrels)}, the run has {_one_of(run)}")
+        raise ValueError(
+            f"qrels and run share no query id: qrels has {display.one_of(qrels)}, the run has {display.one_of(run)}"
+        )
     judge = Judge(match=match, unique=unique, relevance_level=relevance_level)
     records = judge.judge_all(qrels, run)
     if not records:
@@ -286,6 +390,8 @@ def evaluate(
         run=run,
         judge=judge,
     )
+    if _NO_IDS in evaluation.warnings:
+        raise ValueError(_NO_IDS)
     for message in evaluation.warnings:
         warnings.warn(message, stacklevel=2)
     return evaluation
@@ -311,8 +417,11 @@ def evaluate_sound(qrels: Qrels, run: Run, judge: Judge) -> tuple[Evaluation, di
     return replace(evaluation, judge=judge), faults
 
 
+_NO_IDS = "every retrieved item is None: where are the ids? (a wrong key or attribute gives None)"
+
+
 def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
-    """Give what in a run that found nothing at all looks like a mistake rather than a bad retriever, or raise it."""
+    """Give what in a run that found nothing at all looks like a mistake rather than a bad retriever."""
     records, run, match = evaluation.records, evaluation.run, evaluation.judge.match
     if any(record.gain_ranks for record in records.tally[0]):
         return
@@ -323,9 +432,10 @@ def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
     if not retrieved:
         return
     if all(item is None for item in retrieved):
-        raise ValueError("every retrieved item is None: where are the ids? (a wrong key or attribute gives None)")
+        yield _NO_IDS
+        return
     gold = {item: None for query_id in records for item in evaluation.qrels[query_id]}
-    both_sides = f"The qrels have {_one_of(gold)}, the run has {_one_of(retrieved)}"
+    both_sides = f"The qrels have {display.one_of(gold)}, the run has {display.one_of(retrieved)}"
     if match is not None:
         kind = compared("auto", match).removesuffix("s")
         yield f"no relevant {kind} was ever retrieved, by match={getattr(match, '__name__', match)}. {both_sides}"
@@ -341,9 +451,3 @@ def _unjudged_ids(evaluation: Evaluation) -> Iterator[Hashable]:
     for query_id, items in evaluation.run.items():
         if query_id not in evaluation.qrels and isinstance(items, (list, tuple)):
             yield from (item for item in items if isinstance(item, (str, int)))
-
-
-def _one_of(items: Iterable[Hashable]) -> str:
-    for item in items:
-        return f"{item!r:.60} ({type(item).__name__})"
-    return "nothing"

@@ -7,7 +7,7 @@ from math import sqrt
 _Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
+def wilson(successes: float, n: float) -> tuple[float, float]:
     """Return the 95 % Wilson score interval of a share, `successes` out of n >= 1 (Wilson, 1927).
 
     >>> low, high = wilson(1, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
@@ -34,6 +35,21 @@ class QueryRecord(NamedTuple):
     """How many items are relevant; where it is 0 the query cannot be scored."""
     n_retrieved: int
     """How many items were retrieved."""
+
+    def cut(self, k: int) -> QueryRecord:
+        """Return the record of the first k retrieved items, k >= 0.
+
+        >>> judge(["b", "c"], ["a", "b", "c"]).cut(2).found_ranks
+        (2,)
+        """
+        hit, found, gained = (bisect_right(ranks, k) for ranks in (self.hit_ranks, self.found_ranks, self.gain_ranks))
+        return self._replace(
+            hit_ranks=self.hit_ranks[:hit],
+            found_ranks=self.found_ranks[:found],
+            gain_ranks=self.gain_ranks[:gained],
+            gains=self.gains[:gained],
+            n_retrieved=min(k, self.n_retrieved),
+        )
 
 
 class Match(NamedTuple):
@@ -74,6 +90,11 @@ class Records(Mapping[Hashable, QueryRecord]):
             codes = [code for code in codes if code not in nothing]
         self._ids, self._codes, self._records = ids, codes, records
 
+    @classmethod
+    def of(cls, records: Mapping[Hashable, QueryRecord]) -> Records:
+        """Return the records of a plain mapping."""
+        return cls(records, *_codes(records.values()))
+
     @cached_property
     def tally(self) -> tuple[list[QueryRecord], list[int]]:
         """The distinct records and how many queries have each: a metric is computed once for all of them."""
@@ -82,7 +103,7 @@ class Records(Mapping[Hashable, QueryRecord]):
 
     def __add__(self, other: Records) -> Records:
         """Return the records of both."""
-        return Records([*self, *other], *_codes(chain(self.values(), other.values())))
+        return Records.of({**self, **other})
 
     @cached_property
     def _by_id(self) -> dict[Hashable, QueryRecord]:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llama_index.core.evaluation import RetrievalEvalResult
 from llama_index.core.evaluation.retrieval.base import RetrievalEvalMode
 
-from hitrate_adapters.core.evaluation import Evaluation, Score, evaluate
+from hitrate_adapters.core.evaluation import Evaluation, evaluate
 from hitrate_adapters.core.items import Items
+from hitrate_adapters.core.scores import Score
 
 from ._items import Kind, highest, listed, string_ids
 

@@ -9,9 +9,9 @@ from typing import Any
 from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 from llama_index.core.schema import NodeWithScore
 
-from hitrate_adapters.core.evaluation import mean
 from hitrate_adapters.core.metrics import metrics_at
 from hitrate_adapters.core.records import Matcher
+from hitrate_adapters.core.scores import mean
 
 from ._items import By, MatchOn, check_by, expected, ids_of, listed, texts_of
 from .metrics import at_k

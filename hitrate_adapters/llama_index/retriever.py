@@ -17,11 +17,12 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import ImageNode
 from pydantic import ConfigDict, SkipValidation
 
-from hitrate_adapters.core.evaluation import evaluate, evaluate_sound, mean
+from hitrate_adapters.core.evaluation import evaluate, evaluate_sound
 from hitrate_adapters.core.items import Items
 from hitrate_adapters.core.metrics import METRICS, Cutoffs, Metric, metrics_at
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 from hitrate_adapters.core.retrieval import Run, check_on_error
+from hitrate_adapters.core.scores import mean
 
 from ._items import By, Kind, MatchOn, NoIdError, check_by, compared, expected, ids_of, listed, string_ids, texts_of
 from .dataset import DatasetResult, Question, questions

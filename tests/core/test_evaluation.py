@@ -23,8 +23,9 @@ from hitrate_adapters import (
     run_retriever,
     same_text,
 )
-from hitrate_adapters.core.evaluation import evaluate_sound, mean
+from hitrate_adapters.core.evaluation import evaluate_sound
 from hitrate_adapters.core.records import Judge
+from hitrate_adapters.core.scores import mean
 
 QRELS = {"q1": {"d2", "d7"}, "q2": {"d1", "d11"}}
 RUN = {"q1": ["d1", "d2", "d3", "d4", "d5"], "q2": ["d6", "d7", "d8", "d9", "d10"]}
