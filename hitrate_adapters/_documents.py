@@ -1,4 +1,4 @@
-"""What is a retrieved document's id and text, in each form in which LangChain and LangSmith hand documents over.
+"""What is a retrieved document's id, text and span, in each form in which LangChain and LangSmith hand documents over.
 
 No framework is imported: whatever has `page_content` and `metadata` is a document, and so is a dict, unless it is a
 message of a chat.
@@ -14,9 +14,11 @@ from uuid import UUID
 
 from .core.items import is_absent
 from .core.matching import check_number
+from .core.spans import Span, as_span
 
 IdKey = str | Callable[[Any], Hashable] | None
-"""Where a document's id is: a metadata key, a function of the document, or None for `id`, else `metadata["id"]`."""
+"""Where a document's id is: a metadata key, a function of the document, or None for `id`, else `metadata["id"]`, and
+for `metadata["source"]` where spans are compared."""
 
 
 class Document(NamedTuple):
@@ -29,11 +31,14 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ItemOf:
-    """What stands for a document when it is compared with the relevant items: its id, or its text.
+    """What stands for a document when it is compared with the relevant items: its id, its text, or its span.
+
+    The span of a chunk begins at `metadata["start_index"]`, as text splitters note it by add_start_index=True, in the
+    document that `id_key` names, and is as long as its text.
 
     Args:
         id_key: where the id is; see `IdKey`.
-        match_on: "ids" or "texts".
+        match_on: "ids", "texts" or "spans".
 
     Raises:
         TypeError, ValueError: one of them is something else, or an `id_key` comes with texts.
@@ -47,8 +52,8 @@ class ItemOf:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be followed."""
-        if self.match_on not in ("ids", "texts"):
-            raise ValueError(f'match_on must be "ids" or "texts", got {self.match_on!r}')
+        if self.match_on not in ("ids", "texts", "spans"):
+            raise ValueError(f'match_on must be "ids", "texts" or "spans", got {self.match_on!r}')
         if self.id_key is not None and not isinstance(self.id_key, str) and not callable(self.id_key):
             raise TypeError(f"id_key must be a key of the metadata, a function or None, got {self.id_key!r}")
         if self.id_key is not None and self.match_on == "texts":
@@ -57,29 +62,38 @@ class ItemOf:
             )
 
     def __call__(self, retrieved: object) -> Hashable:
-        """Return the id or the text of a retrieved document, which may come in a (document, score) pair.
+        """Return the id, text or span of a retrieved document, which may come in a (document, score) pair.
 
         A UUID becomes a str, as in JSON; None stays None, a slot that never hits. Raises ValueError, which names
-        `id_key`, for a document without the wanted id or with one that can be none, TypeError for one without text and
-        for what is no document.
+        `id_key`, for a document without the wanted id or with one that can be none, and for one without a start_index
+        where spans are compared; TypeError for one without text and for what is no document.
         """
         if retrieved is None:
             return None
+        if self.match_on == "spans" and isinstance(retrieved, (tuple, list)) and len(retrieved) == 3:
+            return _plain_span(retrieved)
         document = _document(retrieved)
+        if self.match_on != "ids" and not isinstance(document.page_content, str):
+            raise TypeError(f"a document has no text: {retrieved!r:.200}")
         if self.match_on == "texts":
-            if not isinstance(document.page_content, str):
-                raise TypeError(f"a document has no text: {retrieved!r:.200}")
-            return document.page_content
-        if callable(self.id_key):
-            found = call("id_key", self.id_key, document)
-        elif self.id_key is not None:
-            found = document.metadata.get(self.id_key)
+            return document.page_content  # type: ignore[no-any-return]
+        if self.match_on == "spans":
+            start = _start(document)
+            return as_span((self._id(document), start, start + len(document.page_content)))
+        return self._id(document)
+
+    def _id(self, document: Any) -> Hashable:
+        key = "source" if self.id_key is None and self.match_on == "spans" else self.id_key
+        if callable(key):
+            found = call("id_key", key, document)
+        elif key is not None:
+            found = document.metadata.get(key)
         else:
             found = getattr(document, "id", None)
             if is_absent(found):
                 found = document.metadata.get("id")
         if not _is_id(found):
-            raise ValueError(self._advice(document, found))
+            raise ValueError(self._advice(document, found, key))
         return _plain(found)
 
     def of_retrieved(self, retrieved: object) -> Any:
@@ -95,9 +109,10 @@ class ItemOf:
         return list(map(self, retrieved))
 
     def of_relevant(self, relevant: object) -> Any:
-        """Return relevant items ready to be judged: documents become their id or text, UUIDs a str.
+        """Return relevant items ready to be judged: documents become their id, text or span, UUIDs a str.
 
-        Raises ValueError, where ids are compared, for what can be none, and TypeError for an iterator.
+        A span may also be a list [document, start, end], as JSON has it. Raises ValueError, where ids are compared, for
+        what can be none, and TypeError for an iterator and, where spans are compared, for what is none.
         """
         if isinstance(relevant, Mapping):
             return {self._of_one_relevant(item): grade for item, grade in relevant.items()}
@@ -106,23 +121,24 @@ class ItemOf:
     def _of_one_relevant(self, item: Any) -> Hashable:
         if is_document(item):
             return self(item)
+        if self.match_on == "spans":
+            return _plain_span(item)
         if self.match_on == "ids" and not _is_id(item):
             raise ValueError(f"a relevant item is {item!r:.60} ({type(item).__name__}), which is no id: {_IDS}")
         return _plain(item)
 
-    def _advice(self, document: Any, found: object) -> str:
-        key = "its `id` or metadata['id']" if self.id_key is None else f"its metadata[{self.id_key!r}]"
-        if callable(self.id_key):
-            wrong = f"has no id: id_key={name_of(self.id_key)} returned {found!r:.60}"
+    def _advice(self, document: Any, found: object, key: IdKey) -> str:
+        where = "its `id` or metadata['id']" if key is None else f"its metadata[{key!r}]"
+        if callable(key):
+            wrong = f"has no id: id_key={name_of(key)} returned {found!r:.60}"
         elif found is not None:
-            wrong = f"has no id: {key} is {found!r:.60} ({type(found).__name__}), and {_IDS}"
-        elif self.id_key is None:
+            wrong = f"has no id: {where} is {found!r:.60} ({type(found).__name__}), and {_IDS}"
+        elif key is None:
             wrong = "has no `id` and no metadata['id']"
         else:
-            wrong = f"has no metadata[{self.id_key!r}]"
-        keys = ", ".join(map(repr, document.metadata)) or "nothing"
+            wrong = f"has no metadata[{key!r}]"
         return (
-            f"a document {wrong} (its metadata has {keys}; it begins {document.page_content!r:.60}): "
+            f"a document {wrong} ({_shown(document)}): "
             'pass as id_key= the metadata key or the function that gives its id, or compare texts by match_on="texts"'
         )
 
@@ -183,6 +199,33 @@ def _document(given: Any) -> Any:
         return given
     metadata = given.get("metadata", given)  # a dict without metadata is all metadata
     return Document(given.get("page_content"), metadata or {}, given.get("id"))
+
+
+def _start(document: Any) -> int:
+    """Return at which character of its document a chunk begins; some vector stores make 120.0 of 120."""
+    start = document.metadata.get("start_index")
+    if isinstance(start, float) and start.is_integer():
+        start = int(start)
+    if isinstance(start, bool) or not isinstance(start, Integral):
+        wrong = "has no metadata['start_index']" if start is None else f"has start_index={start!r:.60}"
+    elif start < 0:
+        wrong = f"has start_index={start}, as its splitter did not find the chunk in its document"
+    else:
+        return int(start)
+    raise ValueError(
+        f"a document {wrong} ({_shown(document)}): split by RecursiveCharacterTextSplitter(add_start_index=True) or "
+        'the like and index again, or compare texts by match_on="texts"'
+    )
+
+
+def _plain_span(item: object) -> Span:
+    span = as_span(item)
+    return span._replace(document=_plain(span.document))
+
+
+def _shown(document: Any) -> str:
+    keys = ", ".join(map(repr, document.metadata)) or "nothing"
+    return f"its metadata has {keys}; it begins {document.page_content!r:.60}"
 
 
 def _loaded(given: Any) -> Any:

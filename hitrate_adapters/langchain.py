@@ -46,7 +46,9 @@ def run_retriever(  # noqa: PLR0913 - options, by name only
         queries: query id -> query.
         id_key: where a document's id is: a key of its metadata, or a function of the document. None: `Document.id`,
             else `metadata["id"]`. UUIDs become strings.
-        match_on: "ids" gives a run of ids, "texts" one of the documents' texts, to be judged against gold texts.
+        match_on: "ids" gives a run of ids, "texts" one of the documents' texts, to be judged against gold texts, and
+            "spans" one of `Span`s, for `span_overlap`: of `metadata["source"]` or what `id_key` names, from
+            `metadata["start_index"]`, which a text splitter notes by add_start_index=True, for the length of the text.
         max_concurrency: how many queries the retriever's `batch` runs at once. None: its own default.
         show_progress: show a progress bar; needs tqdm.
         on_error: "record" keeps in `run.errors` what a query raised, also for a document without the wanted id, and

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ._documents import IdKey, ItemOf, call, is_document, name_of
 from ._extras import extra
 from .core.evaluation import Evaluation, evaluate_sound
+from .core.matching import compared
 from .core.metrics import Metric, metrics_at
 from .core.records import Items, Judge, Matcher
 from .core.retrieval import Run as RetrievalRun
@@ -57,9 +58,10 @@ class HitRateEvaluator(RunEvaluator):
         reference_key: where the relevant items are, a list of ids, texts or documents, or item -> grade: a key of the
             example's outputs, or a function of them. None: the usual keys.
         id_key: where a document's id is: a key of its metadata, or a function of the document. None: its `id`, else
-            `metadata["id"]`.
+            `metadata["id"]`; where spans are compared `metadata["source"]`.
         theta: a query is hit when that share of its relevant items is found, in (0, 1]. None: when any is.
-        match_on: "ids", "texts", or "auto": texts where `match` is given, else ids.
+        match_on: "ids", "texts", "spans", or "auto": what `match` compares, ids without one. Spans begin at the
+            documents' `metadata["start_index"]`; the relevant ones are lists [document, start, end].
         match: when a retrieved text counts as a relevant one, such as `contains`. None: equality.
         unique: drop repeats before the cutoff, for document ids that chunks share.
         retriever_name: score the retriever runs of this name, at whatever depth, and not the outputs.
@@ -99,9 +101,7 @@ class HitRateEvaluator(RunEvaluator):
         else:
             self._metrics = {name: wanted[0]}
         self._judge = Judge(match=match, unique=unique)
-        if match_on == "auto":
-            match_on = "ids" if match is None else "texts"
-        self._item_of = ItemOf(id_key, match_on)
+        self._item_of = ItemOf(id_key, compared(match_on, match))
         self._documents_key = documents_key
         self._reference_key = reference_key
         self._retriever_name = retriever_name

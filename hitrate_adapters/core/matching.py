@@ -146,13 +146,16 @@ class Similar:
 def compared(match_on: str, match: object) -> str:
     """Return what is compared, "ids", "texts" or "spans"; "auto" stands for what the matcher compares, ids without one.
 
-    A matcher that compares no texts says so in its attribute `compares`. Raises ValueError for another `match_on`.
+    A matcher that compares no texts says so in its attribute `compares`. Raises ValueError for another `match_on`, and
+    for one that is not what the matcher says.
     """
     if match_on not in ("auto", "ids", "texts", "spans"):
         raise ValueError(f'match_on must be "ids", "texts", "spans" or "auto", got {match_on!r}')
-    if match_on != "auto":
-        return match_on
-    return "ids" if match is None else getattr(match, "compares", "texts")
+    if match_on == "auto":
+        return "ids" if match is None else getattr(match, "compares", "texts")
+    if (own := getattr(match, "compares", match_on)) != match_on:
+        raise ValueError(f"match={match!r} compares {own}, not {match_on}: leave out match_on={match_on!r}")
+    return match_on
 
 
 def check_number(name: str, value: object, *, above: float = -inf, up_to: float = inf) -> None:

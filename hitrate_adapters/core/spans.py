@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from .items import is_absent
 from .matching import check_number
 
-__all__ = ["Span", "SpanOverlap", "span_overlap"]
+__all__ = ["Span", "SpanOverlap", "as_span", "span_overlap"]
 
 _OF = ("gold", "union")
 
@@ -73,8 +73,8 @@ class SpanOverlap:
 
     def __call__(self, retrieved: Span, relevant: Span) -> bool:
         """Tell whether the two spans have enough in common."""
-        document, start, end = _checked(retrieved)
-        gold_document, gold_start, gold_end = _checked(relevant)
+        document, start, end = _span(retrieved)
+        gold_document, gold_start, gold_end = _span(relevant)
         common = min(end, gold_end) - max(start, gold_start)
         if common <= 0 or document != gold_document:
             return False
@@ -90,10 +90,25 @@ class SpanOverlap:
         return f"span_overlap({', '.join(given)})"
 
 
-def _checked(item: Span) -> Span:
+def as_span(item: object) -> Span:
+    """Return a `Span`, a tuple of its shape or a list of it, as JSON has it, as a `Span`; raise as `span_overlap` does.
+
+    >>> as_span(["refunds.md", 0, 23])
+    Span(document='refunds.md', start=0, end=23)
+    """
+    return Span(*_span(tuple(item) if isinstance(item, list) and len(item) == 3 else item))
+
+
+def _span(item: object) -> tuple[Hashable, int, int]:
     """Return what is a span; raise TypeError or ValueError, which says why not, for what is none."""
     if not isinstance(item, tuple) or len(item) != 3:
-        raise TypeError(f"span_overlap compares spans, found {item!r:.80} ({type(item).__name__}): {_advice(item)}")
+        is_list = isinstance(item, list) and len(item) == 3
+        advice = (
+            "make Span(*item) of each list, as JSON has them"
+            if is_list
+            else "each side is a list of Span(document, start, end); to compare ids or texts, leave span_overlap out"
+        )
+        raise TypeError(f"spans are compared, found {item!r:.80} ({type(item).__name__}): {advice}")
     document, start, end = item
     for offset in (start, end):
         if type(offset) is not int and (isinstance(offset, bool) or not isinstance(offset, Integral)):
@@ -103,9 +118,3 @@ def _checked(item: Span) -> Span:
     if not 0 <= start < end:
         raise ValueError(f"{item!r:.120} is no span: it needs 0 <= start < end (`end` is the character after the last)")
     return item
-
-
-def _advice(item: object) -> str:
-    if isinstance(item, list) and len(item) == 3:
-        return "make Span(*item) of each list, as JSON has them"
-    return "each side is a list of Span(document, start, end); to compare ids or texts, leave it out"

@@ -364,6 +364,93 @@ def test_an_id_of_another_type_is_another_id():
         assert hr.evaluate({"q": ["1"]}, run).hit_rate(1) == 0.0
 
 
+# --- spans
+
+GUIDE = "Refunds take five days.\n\nThey go to the card that paid.\n\nDogs travel free on a lead.\n\nBicycles go last."
+
+
+def split(size, **options):
+    """Return the chunks that LangChain's own splitter makes of the guide."""
+    splitters = pytest.importorskip("langchain_text_splitters")
+    splitter = splitters.RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0, **options)
+    return splitter.split_documents([Document(GUIDE, metadata={"source": "guide.md"})])
+
+
+def place(text):
+    return hr.Span("guide.md", GUIDE.index(text), GUIDE.index(text) + len(text))
+
+
+@pytest.mark.parametrize("size", [12, 30, 60, 500])
+def test_gold_spans_survive_every_size_of_chunk(size):
+    chunks = split(size, add_start_index=True)
+    run = run_retriever(Lookup(found={"q": chunks}), {"q": "q"}, match_on="spans")
+    assert [GUIDE[start:end] for _, start, end in run["q"]] == [chunk.page_content for chunk in chunks]
+    evaluation = hr.evaluate({"q": [place("to the card")]}, run, match=hr.span_overlap(0.5))
+    (match, *_) = evaluation.matches("q")
+    assert "card" in GUIDE[match.retrieved.start : match.retrieved.end]
+    assert evaluation.hit_rate() == 1.0
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(lambda chunk: chunk, id="Document"),
+        pytest.param(lambda chunk: chunk.model_dump(), id="dict"),
+        pytest.param(dumpd, id="dumpd"),
+        pytest.param(lambda chunk: (chunk, 0.5), id="with score"),
+        pytest.param(lambda chunk: hr.Span("guide.md", 5, 5 + len(chunk.page_content)), id="Span"),
+        pytest.param(lambda chunk: ["guide.md", 5, 5 + len(chunk.page_content)], id="list"),
+    ],
+)
+@pytest.mark.parametrize("start", [5, 5.0])  # some vector stores make a float of it
+def test_the_span_of_a_document_in_every_form(form, start):
+    chunk = Document("Dogs", metadata={"source": "guide.md", "start_index": start})
+    run = run_retriever(RunnableLambda(lambda _: [form(chunk)]), {"q": "q"}, match_on="spans")
+    assert run == {"q": [hr.Span("guide.md", 5, 9)]}
+    assert type(run["q"][0].start) is int
+
+
+@pytest.mark.parametrize(
+    ("id_key", "document"),
+    [("page", 3), (lambda chunk: (chunk.metadata["source"], chunk.metadata["page"]), ("a.pdf", 3))],
+    ids=["key", "function"],
+)
+def test_id_key_names_the_document_of_a_span(id_key, document):
+    chunk = Document("Dogs", id="c1", metadata={"source": "a.pdf", "page": 3, "start_index": 5})
+    assert run_one([chunk], id_key=id_key, match_on="spans") == [hr.Span(document, 5, 9)]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "what"),
+    [
+        ({"source": "s"}, r"no metadata\['start_index'\] \(its metadata has 'source'; it begins 'Dogs'\)"),
+        ({"source": "s", "start_index": -1}, "start_index=-1, as its splitter did not find the chunk"),
+        ({"source": "s", "start_index": 0.5}, "start_index=0.5"),
+        ({"source": "s", "start_index": True}, "start_index=True"),
+        ({"source": "s", "start_index": "7"}, "start_index='7'"),
+    ],
+    ids=str,
+)
+def test_no_start_index_is_advice(metadata, what):
+    with pytest.raises(ValueError, match=what + r".*add_start_index=True.*match_on=\"texts\""):
+        run_one([Document("Dogs", metadata=metadata)], match_on="spans")
+
+
+def test_chunks_of_a_splitter_that_notes_no_start_are_advice():
+    with pytest.raises(ValueError, match=r"no metadata\['start_index'\]"):
+        run_one(split(30), match_on="spans")
+
+
+def test_a_span_without_its_document_names_id_key():
+    with pytest.raises(ValueError, match=r"no metadata\['source'\] .*id_key="):
+        run_one([Document("Dogs", id="c1", metadata={"start_index": 0})], match_on="spans")
+
+
+def test_a_chunk_without_text_is_no_span():
+    with pytest.raises(ValueError, match="is no span: it needs 0 <= start < end"):
+        run_one([Document("", metadata={"source": "s", "start_index": 4})], match_on="spans")
+
+
 ABSENT = """
 import sys
 

@@ -839,3 +839,50 @@ def test_langsmiths_pytest_plugin(tmp_path):
     environment = os.environ | {"LANGSMITH_TEST_TRACKING": "false"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert "1 passed" in ended.stdout, ended.stdout
+
+
+# --- spans
+
+
+def chunk(text, start, **metadata):
+    return {"page_content": text, "metadata": {"source": "guide.md", "start_index": start, **metadata}}
+
+
+@pytest.mark.parametrize(
+    "relevant",
+    [
+        [["guide.md", 20, 30]],  # as a dataset of LangSmith has it
+        [hr.Span("guide.md", 20, 30)],
+        {hr.Span("guide.md", 20, 30): 2},
+        [chunk("0123456789", 20)],
+    ],
+    ids=["JSON", "Span", "graded", "document"],
+)
+def test_spans(relevant):
+    hits = HitRateEvaluator(k=(1, 2), metrics=("hit_rate", "recall"), match=hr.span_overlap(0.5))
+    target = retrieved(chunk("Refunds take", 0), chunk("five days. They go", 12))
+    (row,) = evaluate(target, data=[example(relevant)], evaluators=[hits], **OFFLINE)
+    scores = {key: result.score for key, result in feedback(row).items()}
+    assert scores == {"hit_rate@1": 0.0, "hit_rate@2": 1.0, "recall@1": 0.0, "recall@2": 1.0}
+    assert hits.evaluation([row]).matches(str(row["example"].id)) == (
+        (2, hr.Span("guide.md", 12, 30), hr.Span("guide.md", 20, 30)),
+    )
+
+
+def test_a_document_without_a_start_is_an_error_of_its_row():
+    result = score(
+        retrieved({"page_content": "t", "metadata": {"source": "s"}}), HitRateEvaluator(match_on="spans"), [["s", 0, 1]]
+    )
+    assert result.extra == {"error": True}
+    assert "no metadata[\\'start_index\\']" in result.comment
+    assert "add_start_index=True" in result.comment
+
+
+def test_relevant_ids_are_no_spans():
+    result = score(retrieved(chunk("t", 0)), HitRateEvaluator(match=hr.span_overlap()), relevant=["guide.md"])
+    assert "spans are compared, found 'guide.md' (str)" in result.comment
+
+
+def test_a_matcher_of_spans_compares_no_ids():
+    with pytest.raises(ValueError, match=r"match=span_overlap\(\) compares spans, not ids: leave out match_on='ids'"):
+        HitRateEvaluator(match_on="ids", match=hr.span_overlap())

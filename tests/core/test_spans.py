@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import hitrate_adapters as hr
 from hitrate_adapters import Span, evaluate, judge, span_overlap
+from hitrate_adapters.core.spans import as_span
 
 GOLD = Span("d", 10, 20)
 
@@ -93,7 +94,9 @@ def test_unique_drops_equal_spans():
 )
 def test_what_is_no_span_is_refused(item):
     for sides in ((item, GOLD), (GOLD, item)):
-        with pytest.raises(TypeError, match=r"compares spans, found .*: each side is a list of Span\(document, start"):
+        with pytest.raises(
+            TypeError, match=r"spans are compared, found .*: each side is a list of Span\(document, start"
+        ):
             span_overlap()(*sides)
 
 
@@ -104,6 +107,14 @@ def test_a_list_from_json_becomes_a_span():
         evaluate({"q": [["d", 0, 4]]}, {"q": [GOLD]}, match=span_overlap())
     with pytest.raises(TypeError, match=r"query 'q': .*make Span\(\*item\) of each list"):
         evaluate({"q": [GOLD]}, {"q": [["d", 0, 4]]}, match=span_overlap())
+
+
+def test_as_span_takes_what_json_has():
+    assert as_span(["d", 0, 4]) == as_span(("d", 0, 4)) == as_span(Span("d", 0, 4)) == Span("d", 0, 4)
+    assert type(as_span(["d", 0, 4])) is Span
+    for item in ("d", ["d", 0], ["d", 4, 0], ["d", 0.0, 4]):
+        with pytest.raises((TypeError, ValueError), match="spans are compared, found|is no span"):
+            as_span(item)
 
 
 def test_a_single_span_is_no_list_of_spans():
