@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import nan
 from typing import Any
 
-from ._documents import IdKey, ItemOf
+from ._documents import IdKey, ItemOf, call
 from ._extras import extra
-from .core.metrics import Cutoffs, column_name, metrics_at
-from .core.records import Judge, Matcher
+from .core.matching import compared
+from .core.metrics import Cutoffs, Metric
+from .core.records import Matcher
+from .core.scoring import QueryScorer
 
 with extra("inspect-ai", "inspect_ai"):
     from inspect_ai.scorer import Score, Scorer, Target, scorer, stderr
@@ -23,7 +26,7 @@ _Key = str | Callable[[TaskState], Any]
 @scorer(metrics={"*": [mean_metric(), stderr()]})
 def hit_rate(  # noqa: PLR0913 - the words that all adapters share
     k: Cutoffs = (1, 5, 10),
-    metrics: str | Iterable[str] = ("hit_rate",),
+    metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",),
     *,
     theta: float | None = None,
     match_on: str = "auto",
@@ -36,9 +39,9 @@ def hit_rate(  # noqa: PLR0913 - the words that all adapters share
 ) -> Scorer:
     """Return an Inspect scorer whose `Score` is a dict of one value in [0, 1] per metric and k, with the reasons.
 
-    The results of the log have the mean and the standard error of each. A sample without relevant items has NaN for
-    each value, Inspect's "unscored": it is in no mean, and is counted. A sample that cannot be judged is an error of
-    that sample, which Inspect treats by its `fail_on_error`.
+    The results of the log have the mean and the standard error of each. A sample without relevant items, or that cannot
+    be judged, has NaN for each value, Inspect's "unscored", and an explanation that says why: it is in no mean, and is
+    counted. So no sample costs the log its others, neither in a run nor when a log is scored again.
 
     Args:
         k: one cutoff or several; None: all that was retrieved.
@@ -67,36 +70,37 @@ def hit_rate(  # noqa: PLR0913 - the words that all adapters share
     hit_rate@1: no relevant item in the top 1; the first is at rank 2 of 2 retrieved
     hit_rate@2: first relevant item at rank 2; 1 of 1 relevant in the top 2
     """
-    for key in (retrieved_key, "" if relevant_key is None else relevant_key):
-        if not (isinstance(key, str) or callable(key)):
-            raise TypeError(f"retrieved_key and relevant_key are keys or functions of the TaskState, got {key!r}")
-    wanted = metrics_at(metrics, k, theta)
-    judge = Judge(match=match, unique=unique)
-    by_default = "ids" if match is None else "texts"
-    item_of = ItemOf(id_key, by_default if match_on == "auto" else match_on)
-    if name is None:
-        named = {column_name(metric, match_on, match, unique=unique): metric for metric in wanted}
-    else:
-        named = {f"{name}_{metric}" if wanted[1:] else name: metric for metric in wanted}
+    for option, key in {"retrieved_key": retrieved_key, "relevant_key": relevant_key}.items():
+        if not (isinstance(key, str) or callable(key) or (key is None and option == "relevant_key")):
+            raise TypeError(f"{option} must be a key or a function of the TaskState, got {key!r}")
+    verdicts = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
+    item_of = ItemOf(id_key, compared(match_on, match))
 
     async def score(state: TaskState, target: Target) -> Score:
-        relevant = _items(state, relevant_key) if relevant_key is not None else list(target) if target.text else []
-        retrieved = _items(state, retrieved_key)
-        if isinstance(retrieved, (list, tuple)):
-            retrieved = list(map(item_of, retrieved))
-        record = judge(item_of.of_relevant(relevant), retrieved)
+        try:
+            relevant = list(target) if target.text else []
+            if relevant_key is not None:
+                relevant = _items(state, "relevant_key", relevant_key)
+            retrieved = _items(state, "retrieved_key", retrieved_key)
+            found = verdicts(item_of.of_relevant(relevant), item_of.of_retrieved(retrieved))
+        except Exception as error:
+            return Score(
+                value=dict.fromkeys(verdicts.metrics, nan),
+                explanation=f"cannot be scored: sample {state.sample_id!r}: {error}",
+                reason="scoring_failed",
+            )
         return Score(
-            value={column: metric(record) if record.n_relevant else float("nan") for column, metric in named.items()},
-            explanation="\n".join(f"{column}: {metric.explain(record)}" for column, metric in named.items()),
+            value={column: nan if verdict.score is None else verdict.score for column, verdict in found.items()},
+            explanation="\n".join(f"{column}: {verdict.reason}" for column, verdict in found.items()),
         )
 
     return score
 
 
-def _items(state: TaskState, key: _Key) -> Any:
+def _items(state: TaskState, option: str, key: _Key) -> Any:
     """Return what the function gives, or what stands under the key. Raises ValueError that names the keys there are."""
     if callable(key):
-        return key(state)
+        return call(option, key, state)
     for fields in (state.store, state.metadata):
         if key in fields.keys():  # noqa: SIM118 - a Store is no mapping
             return fields.get(key)

@@ -3,7 +3,12 @@
 import gc
 import importlib
 import math
+import os
+import subprocess
+import sys
+import tomllib
 import warnings
+from collections import deque
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -120,12 +125,44 @@ def test_epochs():
 
 
 def test_scoring_a_log_again():
-    log = run(golden(), hit_rate(k=1), FOUND)
+    again = score_again(run(golden(), hit_rate(k=1), FOUND), hit_rate(k=2))
+    assert results(again) == {"hit_rate@2": {"mean": 1.0, "stderr": 0.0}}
+
+
+def score_again(log, scorer):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Unclosed <MemoryObject", ResourceWarning)
-        again = inspect_ai.score(log, hit_rate(k=2), action="overwrite", display="none")
+        log = inspect_ai.score(log, scorer, action="overwrite", display="none")
         gc.collect()
-    assert results(again) == {"hit_rate@2": {"mean": 1.0, "stderr": 0.0}}
+    return log
+
+
+ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("entry-points", {})
+
+
+@pytest.mark.skipif("inspect_ai" not in ENTRY_POINTS, reason="pyproject.toml has no entry point for Inspect")
+def test_scoring_a_log_from_a_shell(tmp_path):
+    installed = (
+        tmp_path / "hitrate_adapters_here-0.dist-info"
+    )  # for an environment that was made before the entry point
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: hitrate-adapters-here\nVersion: 0\n")
+    lines = [f"{name} = {module}" for name, module in ENTRY_POINTS["inspect_ai"].items()]
+    (installed / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
+    task = Task(dataset=golden(), solver=retrieve(FOUND), scorer=includes())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unclosed <MemoryObject|unclosed file", ResourceWarning)
+        (log,) = inspect_ai.eval(task, model="mockllm/model", display="none", log_dir=str(tmp_path))
+        gc.collect()
+    options = ["--scorer", "hitrate_adapters/hit_rate", "-S", "k=[1,2]", "--action", "append", "--overwrite"]
+    subprocess.run(
+        [Path(sys.executable).with_name("inspect"), "score", log.location, *options, "--display", "none"],
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    )
+    assert list(results(read_eval_log(log.location))) == ["includes", "hit_rate@1", "hit_rate@2"]
 
 
 # Where the items are
@@ -173,6 +210,32 @@ def test_documents(options, gold):
     assert log.samples[0].scores["hit_rate"].value == {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}
 
 
+COLLECTIONS = {
+    "tuple": tuple,
+    "deque": deque,
+    "values": lambda documents: {document["id"]: document for document in documents}.values(),
+    "array": lambda documents: pytest.importorskip("numpy").array(documents, dtype=object),
+}
+
+
+@pytest.mark.parametrize("make", COLLECTIONS.values(), ids=COLLECTIONS)
+def test_collections_of_documents_are_rankings(make):
+    scorer = hit_rate(k=(1, 2), retrieved_key=lambda state: make(state.store.get("retrieved")))
+    log = run(golden(q="2"), scorer, {"q": DOCUMENTS})
+    assert log.samples[0].scores["hit_rate"].value == {"hit_rate@1": 0.0, "hit_rate@2": 1.0}
+
+
+@pytest.mark.parametrize("match_on", ["ids", "texts"])
+def test_none_is_a_slot_that_never_hits(match_on):
+    log = run(golden(q="a"), hit_rate(k=(1, 2), name="x", match_on=match_on), {"q": [None, "a"]})
+    assert log.samples[0].scores["hit_rate"].value == {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}
+
+
+def test_a_generator_is_unscored_since_a_second_scorer_would_find_it_empty():
+    log = run(golden(q="a"), hit_rate(k=1, retrieved_key=lambda _: iter(["a"])), {"q": []})
+    assert "retrieved items are a list_iterator, which can be read only once" in unscored_of(log, "q").explanation
+
+
 # What cannot be scored
 
 
@@ -191,30 +254,58 @@ def test_all_unscored_is_no_number():
 UNSCORABLE = {
     "a string": ("a", "retrieved items are the string 'a'"),
     "nothing at all": (None, "retrieved items must be a list"),
+    "a set": ({"a"}, "which has no order"),
     "no document": ([{"page_content": "x", "metadata": {}}], "id_key"),
+    "True": ([True], "ids are strings that are not blank, whole numbers"),
 }
 
 
 @pytest.mark.parametrize("why", UNSCORABLE)
-def test_what_cannot_be_judged_is_the_error_of_its_sample(why):
+def test_a_sample_that_cannot_be_judged_is_unscored_and_costs_no_other(why):
     found, message = UNSCORABLE[why]
-    found = {"good": ["a"], "bad": found}
-    log = run(golden(good="a", bad="a"), hit_rate(k=1), found, fail_on_error=False)
-    assert [message in sample.error.message for sample in log.samples if sample.error] == [True]
+    scorer = hit_rate(k=(1, 2), retrieved_key=lambda state: found if state.sample_id == "bad" else ["a"])
+    log = run(golden(good="a", bad="a"), [scorer, includes()], {"good": [], "bad": []})
     assert log.status == "success"
-    assert results(log)["hit_rate@1"]["mean"] == 1.0
-    log = run(golden(good="a", bad="a"), hit_rate(k=1), found)
-    assert log.status == "error"
-    assert message in log.error.message
+    assert results(log)["hit_rate@1"]["mean"] == results(log)["hit_rate@2"]["mean"] == 1.0
+    assert [score.unscored_samples for score in log.results.scores] == [1, 1, 0]
+    bad = unscored_of(log, "bad")
+    assert bad.explanation.startswith("cannot be scored: sample 'bad': ")
+    assert message in bad.explanation
+
+
+def unscored_of(log, name):
+    """Give the score of a sample, all of whose values are NaN."""
+    (sample,) = [sample for sample in log.samples if sample.id == name]
+    score = sample.scores["hit_rate"]
+    assert all(map(math.isnan, score.value.values()))
+    assert getattr(score, "reason", "scoring_failed") == "scoring_failed"  # which the oldest lacks
+    return score
 
 
 @pytest.mark.parametrize("options", [{"retrieved_key": "documents"}, {"relevant_key": "documents"}])
-def test_an_absent_key_is_an_error_that_names_those_that_are_there(options):
+def test_an_absent_key_is_explained_by_those_that_are_there(options):
     samples = [Sample(id="q", input="q", target="a", metadata={"gold": ["a"]})]
     log = run(samples, hit_rate(k=1, **options), {"q": ["a"]})
-    assert "no 'documents' in the store, which has 'retrieved', nor in the metadata, which has 'gold'" in (
-        log.error.message
+    assert unscored_of(log, "q").explanation == (
+        "cannot be scored: sample 'q': no 'documents' in the store, which has 'retrieved', "
+        "nor in the metadata, which has 'gold'"
     )
+
+
+@pytest.mark.parametrize("option", ["retrieved_key", "relevant_key"])
+def test_a_function_that_raises_is_named(option):
+    log = run(golden(q="a"), hit_rate(k=1, **{option: lambda state: state.metadata["ids"]}), {"q": ["a"]})
+    assert f"{option}=<lambda> raised KeyError('ids')" in unscored_of(log, "q").explanation
+
+
+def test_a_sample_whose_solver_failed_is_unscored_when_the_log_is_scored_again():
+    found = {"good": ["a"]}  # of "bad" the solver knows nothing
+    log = run(golden(good="a", bad="a"), hit_rate(k=1), found, fail_on_error=False)
+    assert [sample.id for sample in log.samples if sample.error] == ["bad"]
+    again = score_again(log, hit_rate(k=2))
+    assert results(again) == {"hit_rate@2": {"mean": 1.0, "stderr": 0.0}}
+    assert again.results.scores[0].unscored_samples == 1
+    assert "sample 'bad': no 'retrieved' in the store, which has nothing" in unscored_of(again, "bad").explanation
 
 
 @pytest.mark.parametrize(
@@ -222,12 +313,11 @@ def test_an_absent_key_is_an_error_that_names_those_that_are_there(options):
     [
         ({"match_on": "id"}, ValueError, "match_on"),
         ({"match": contains, "id_key": "source"}, ValueError, "texts are compared, so no id is looked up"),
-        (
-            {"retrieved_key": 3},
-            TypeError,
-            "retrieved_key and relevant_key are keys or functions of the TaskState, got 3",
-        ),
-        ({"relevant_key": 0}, TypeError, "got 0"),
+        ({"retrieved_key": 3}, TypeError, "retrieved_key must be a key or a function of the TaskState, got 3"),
+        ({"retrieved_key": None}, TypeError, "retrieved_key must be a key or a function of the TaskState, got None"),
+        ({"relevant_key": 0}, TypeError, "relevant_key must be .* got 0"),
+        ({"metrics": 5}, TypeError, "metrics must be a name"),
+        ({"name": 5}, TypeError, "name must be a str or None, got 5"),
     ],
 )
 def test_bad_options(options, error, message):
