@@ -237,7 +237,7 @@ class Evaluation:
         hit_rate@5  right  wrong              P(right)
         hit             2      1  0.667 [0.208, 0.939]
         miss            1      0  1.000 [0.207, 1.000]
-        phi = -0.333 [-0.851, 0.613] (n=4)
+        phi = -0.333 [-0.717, 0.571] (n=4)
         33.3% of the hits are answered wrong: the generator's part
         33.3% of the right answers are misses: known without the retrieval, or a label is missing
         """
