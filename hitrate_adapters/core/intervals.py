@@ -17,4 +17,4 @@ def wilson(successes: float, n: float) -> tuple[float, float]:
     share, z2 = successes / n, _Z_95**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _Z_95 / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half))
