@@ -1,6 +1,7 @@
 """Hit Rate@K for MLflow: scorers for `mlflow.genai.evaluate`, and metrics for the classic retriever evaluation.
 
-MLflow allows no "@" in the name of a metric, so "hit_rate@5" is `hit_rate_at_5` here.
+MLflow allows no "@" in the name of a metric, so "hit_rate@5" is `hit_rate_at_5` here. Its means are over all scores of
+one name, so a lambda, which has no name that tells it from another, needs a `name` beside it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
-from ._documents import IdKey, ItemOf
+from ._documents import IdKey, ItemOf, is_document, name_of
 from ._extras import extra
-from .core.metrics import Cutoffs, Metric, column_name, metrics_at
-from .core.records import Judge, Matcher
+from .core.matching import compared
+from .core.metrics import Cutoffs, Metric
+from .core.records import Matcher
 from .core.scores import mean
+from .core.scoring import Key, QueryScorer, Verdict, check_keys
 
 with extra("mlflow", "mlflow"):
     from mlflow.entities import Feedback, Span, SpanStatusCode, SpanType, Trace, TraceState
@@ -30,8 +33,8 @@ DOCUMENT_KEYS = ("documents", "docs", "retrieved", "retrieved_ids", "context")
 RELEVANT_KEYS = ("relevant", "relevant_ids", "expected_ids", "expected_retrieved_context", "documents")
 """Where relevant items are looked for in the expectations without a `relevant_key`: the first that is there."""
 
+_TEXT_KEYS = ("page_content", "content", "text")  # as MLflow's own scorers read a RETRIEVER span
 _make_metric: Callable[..., EvaluationMetric] = make_metric
-_Key = str | Callable[[Any], Any] | None
 
 
 def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
@@ -42,8 +45,8 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
     match_on: str = "auto",
     match: Matcher | None = None,
     unique: bool = False,
-    documents_key: _Key = None,
-    relevant_key: _Key = None,
+    documents_key: Key = None,
+    relevant_key: Key = None,
     id_key: IdKey = None,
     name: str | None = None,
 ) -> list[Scorer]:
@@ -51,14 +54,15 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
 
     What was retrieved is read from the outputs, of the data or of `predict_fn`, or else from the outermost RETRIEVER
     spans of the trace, one after the other. A row without relevant items has the value None, and is in no mean; a
-    failed retrieval is a miss; a row that cannot be read has MLflow's error in the place of a value.
+    failed retrieval is a miss, but not what failed after it; a row that cannot be read has MLflow's error in the place
+    of a value.
 
     Args:
         k: one cutoff or several; None: all that was retrieved.
         metrics: names, of "hit_rate", "recall", "precision", "mrr", "map" and "ndcg", also with a k: "mrr@10".
         theta: for hit rate only, the share of the relevant items that makes a hit, 0 < theta <= 1. None: at least one.
-        match_on: "ids", "texts", or "auto": texts where `match` is given, else ids.
-        match: when a retrieved text counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
+        match_on: "ids", "texts", "spans", or "auto": what `match` compares, texts by most; ids without one.
+        match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from each ranking before the cut, for document ids of chunks.
         documents_key: where the retrieved documents are: a key of the outputs, or a function of them. None: the outputs
             themselves where they are a list, or the usual keys.
@@ -67,38 +71,36 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
         id_key: where a document's id is: a key of its metadata, such as "doc_uri", or a function of the document. None:
             its `id`, else `metadata["id"]`.
         name: the name of a single metric, and the beginning of the names of several: "bm25" gives "bm25_hit_rate_at_5".
-            None: the metric and k, then the rules that are not the usual ones, as "hit_rate_at_5_contains".
+            None: the metric and k, then what differs from the defaults, as "hit_rate_at_5_contains" or
+            "hit_rate_at_5_bm25_ids", with that `documents_key`.
 
     Raises:
-        TypeError, ValueError: an argument is something else.
+        TypeError, ValueError: an argument is something else, or a lambda has no `name` beside it.
 
     >>> hits, *_ = hit_rate_scorers(k=(1, 5))
     >>> feedback = hits(outputs=["d2", "d1"], expectations={"relevant": ["d1"]})
     >>> hits.name, feedback.value, feedback.rationale
     ('hit_rate_at_1', 0.0, 'no relevant item in the top 1; the first is at rank 2 of 2 retrieved')
     """
-    judge = Judge(match=match, unique=unique)
-    if match_on == "auto":
-        match_on = "ids" if match is None else "texts"
-    item_of = ItemOf(id_key, match_on)
+    check_keys(documents_key=documents_key, relevant_key=relevant_key)
+    verdicts = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
+    item_of = ItemOf(id_key, compared(match_on, match))
 
-    def make(column: str, metric: Metric) -> Scorer:
+    def make(column: str, loggable: str) -> Scorer:
         def score(outputs: Any = None, expectations: Any = None, trace: Trace | None = None) -> Feedback:
             relevant = _look_up(expectations, relevant_key, RELEVANT_KEYS, object)
             if relevant is None:
                 reason = (
                     f"cannot be scored: the expectations are {expectations!r:.80}: relevant_key= says where to look"
                 )
-                return Feedback(name=column, value=None, rationale=reason)
-            documents = _documents(outputs, documents_key, trace)
-            record = judge(item_of.of_relevant(relevant), list(map(item_of, documents)))
-            value = metric(record) if record.n_relevant else None
-            return Feedback(name=column, value=value, rationale=metric.explain(record))
+                return Feedback(name=loggable, value=None, rationale=reason)
+            retrieved = item_of.of_retrieved(_readable(_documents(outputs, documents_key, trace)))
+            verdict = verdicts(item_of.of_relevant(_readable(relevant)), retrieved)[column]
+            return Feedback(name=loggable, value=verdict.score, rationale=verdict.reason)
 
-        return scorer(score, name=column)
+        return scorer(score, name=loggable)
 
-    wanted = metrics_at(metrics, k, theta)
-    return [make(*named) for named in _named(wanted, name, match, unique=unique)]
+    return [make(*names) for names in _names(verdicts, name, documents_key, relevant_key)]
 
 
 def hit_rate_metrics(  # noqa: PLR0913 - the words that all adapters share
@@ -129,55 +131,53 @@ def hit_rate_metrics(  # noqa: PLR0913 - the words that all adapters share
     >>> [metric.name for metric in hit_rate_metrics(k=(1, 5), metrics=("hit_rate", "mrr@10"))]
     ['hit_rate_at_1', 'hit_rate_at_5', 'mrr_at_10']
     """
-    judge = Judge(match=match, unique=unique)
+    verdicts = QueryScorer(k, metrics, theta=theta, name=name, match=match, unique=unique)
 
-    def score(metric: Metric, relevant: Any, retrieved: Any) -> tuple[float | None, str]:
-        try:
-            record = judge(_plain(relevant), _plain(retrieved))
-        except Exception as error:  # MLflow would leave the metric out for all rows
-            return None, str(error)
-        return metric(record) if record.n_relevant else None, metric.explain(record)
+    def make(column: str, loggable: str) -> EvaluationMetric:
+        def score(relevant: Any, retrieved: Any) -> Verdict:
+            try:
+                return verdicts(_plain(relevant), _plain(retrieved))[column]
+            except Exception as error:  # MLflow would leave the metric out for all rows
+                return Verdict(None, str(error))
 
-    def make(column: str, metric: Metric) -> EvaluationMetric:
         def eval_fn(predictions: Iterable[Any], targets: Iterable[Any]) -> MetricValue:
-            scored = [score(metric, *row) for row in zip(targets, predictions, strict=True)]
-            scores: list[Any] = [value for value, _ in scored]
+            scored = list(map(score, targets, predictions))
+            scores: list[Any] = [verdict.score for verdict in scored]
             average = mean(scores)
             return MetricValue(
                 scores=scores,
-                justifications=[reason for _, reason in scored],
+                justifications=[verdict.reason for verdict in scored],
                 aggregate_results={} if average is None else {"mean": average},
             )
 
-        return _make_metric(eval_fn=eval_fn, greater_is_better=True, name=column)
+        return _make_metric(eval_fn=eval_fn, greater_is_better=True, name=loggable)
 
-    wanted = metrics_at(metrics, k, theta)
-    return [make(*named) for named in _named(wanted, name, match, unique=unique)]
-
-
-def _named(
-    metrics: tuple[Metric, ...], name: str | None, match: Matcher | None, *, unique: bool
-) -> Iterator[tuple[str, Metric]]:
-    """Give each metric with a name that MLflow can log."""
-    if name is not None and not re.fullmatch(r"[\w./ :-]+", name):
-        raise ValueError(f"MLflow allows letters, digits and any of _ - . / : and space in a name; got {name!r}")
-    for metric in metrics:
-        column = column_name(metric, match=match, unique=unique).replace("@", "_at_").replace(">=", "_theta_")
-        column = re.sub(r"[^\w.]+", "_", column).strip("_")
-        if name is not None:
-            column = name if len(metrics) == 1 else f"{name}_{column}"
-        yield column, metric
+    return [make(*names) for names in _names(verdicts, name)]
 
 
-def _documents(outputs: Any, key: _Key, trace: Trace | None) -> list[Any]:
+def _names(verdicts: QueryScorer, name: str | None, *keys: Key) -> Iterator[tuple[str, str]]:
+    """Give each metric's name in the core and the one that MLflow can log, which tells apart what is not the same."""
+    if name is None and "<lambda>" in map(name_of, (verdicts.judge.match, *keys)):
+        raise ValueError(
+            "MLflow takes the mean over all scores of one name, and every lambda has the same: pass name=, or a "
+            "function made by def"
+        )
+    differing = [key if isinstance(key, str) else name_of(key) for key in keys if key is not None and name is None]
+    for column in verdicts.metrics:
+        words = "_".join([column, *differing]).replace("@", "_at_").replace(">=", "_theta_")
+        yield column, re.sub(r"[^\w./ :-]+[ _]*", "_", words).rstrip("_")
+
+
+def _documents(outputs: Any, key: Key, trace: Trace | None) -> Any:
     """Return the retrieved documents, best first."""
-    fields = outputs if isinstance(outputs, Mapping) or key is not None else {DOCUMENT_KEYS[0]: outputs}
-    documents = _look_up(fields, key, DOCUMENT_KEYS, (list, tuple))
-    if documents is not None:
-        return _listed(documents)
     failed = trace is not None and trace.info.state == TraceState.ERROR
-    if key is not None and not failed:  # no silent way round a wrong key
-        by_key = f"documents_key={getattr(key, '__name__', repr(key))}"
+    if failed and outputs is None and key is not None:
+        return []  # who asked got nothing of what the key stands for
+    documents = _ranking(outputs, key)
+    if documents is not None:
+        return documents
+    if key is not None:  # no silent way round a wrong key
+        by_key = f"documents_key={name_of(key)}"
         raise ValueError(f"no list of retrieved documents by {by_key}: the outputs are {outputs!r:.80}")
     retrievals = [] if trace is None else _retrievals(trace)
     if not retrievals and not failed:
@@ -185,12 +185,24 @@ def _documents(outputs: Any, key: _Key, trace: Trace | None) -> list[Any]:
             f"no list of retrieved documents: the outputs are {outputs!r:.80}, and the trace has no RETRIEVER span: "
             "documents_key= says where the documents are"
         )
-    return [
-        document
-        for span in retrievals
-        if span.status.status_code != SpanStatusCode.ERROR  # of what failed, who asked got nothing
-        for document in _listed(span.outputs)
-    ]
+    return [document for span in retrievals for document in _found_by(span)]
+
+
+def _found_by(span: Span) -> Iterable[Any]:
+    if span.status.status_code == SpanStatusCode.ERROR:
+        return []  # who asked got nothing
+    documents = _ranking(span.outputs, None)
+    if documents is None:
+        raise TypeError(
+            f"the outputs of the RETRIEVER span {span.name!r} are no list, best first: {span.outputs!r:.80}"
+        )
+    return documents
+
+
+def _ranking(outputs: Any, key: Key) -> Any:
+    """Return what the key or function gives, or without one the list that the outputs are or hold; None for none."""
+    fields = outputs if isinstance(outputs, Mapping) or key is not None else {DOCUMENT_KEYS[0]: outputs}
+    return _look_up(fields, key, DOCUMENT_KEYS, (list, tuple))
 
 
 def _retrievals(trace: Trace) -> list[Span]:
@@ -209,7 +221,7 @@ def _retrievals(trace: Trace) -> list[Span]:
     return sorted(outermost, key=attrgetter("start_time_ns"))
 
 
-def _look_up(fields: Any, key: _Key, usual: Iterable[str], kind: type | tuple[type, ...]) -> Any:
+def _look_up(fields: Any, key: Key, usual: Iterable[str], kind: type | tuple[type, ...]) -> Any:
     """Return what the key or function gives, or what of that kind stands under a usual key; None where nothing does."""
     if callable(key):
         return key(fields)
@@ -220,10 +232,16 @@ def _look_up(fields: Any, key: _Key, usual: Iterable[str], kind: type | tuple[ty
     return next((value for value in values if value is not None and isinstance(value, kind)), None)
 
 
-def _listed(documents: Any) -> list[Any]:
-    if isinstance(documents, (list, tuple)):
-        return list(documents)
-    raise TypeError(f"retrieved documents must be a list, best first; found {documents!r:.80}")
+def _readable(documents: Any) -> Any:
+    """Return documents with their text where LangChain has it, for MLflow has it under one of three keys."""
+    if not isinstance(documents, (list, tuple)):
+        return documents
+    return [_with_text(each) if isinstance(each, Mapping) and is_document(each) else each for each in documents]
+
+
+def _with_text(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    key = next((key for key in _TEXT_KEYS if key in document), None)
+    return document if key is None else {**document, "page_content": document[key]}
 
 
 def _plain(items: Any) -> Any:

@@ -80,8 +80,9 @@ def scorer(  # noqa: PLR0913 - the words that all adapters share
         theta: a query is hit when that share of its relevant items is found, 0 < theta <= 1. None: when any is.
         match: when a retrieved item counts as a relevant one, such as `contains`. None: equality.
         unique: drop repeats before the cutoff, for document ids that chunks share.
-        output_key: where the retrieved items are in the output: a key, or a function of it. None: it is their list.
-        expected_key: where the relevant items are in what is expected, likewise.
+        output_key: where the retrieved items are in the output: a key, or a function of it. None: it is their list. For
+            an output that is item -> score: `dict`, since {"latency": 1.0} looks no different.
+        expected_key: where the relevant items are in what is expected, likewise. None: it is them, or item -> grade.
 
     Raises:
         TypeError, ValueError: one of these is something else.
@@ -92,9 +93,7 @@ def scorer(  # noqa: PLR0913 - the words that all adapters share
     hit_rate@1 0.0 no relevant item in the top 1; the first is at rank 2 of 2 retrieved
     hit_rate@2 1.0 first relevant item at rank 2; 1 of 2 relevant in the top 2
     """
-    for option, key in {"output_key": output_key, "expected_key": expected_key}.items():
-        if not (key is None or isinstance(key, str) or callable(key)):
-            raise TypeError(f"{option} must be a key, a function or None, got {key!r}")
+    check_keys(output_key=output_key, expected_key=expected_key)
     verdicts = QueryScorer(k, metrics, theta=theta, name=name, match=match, unique=unique)
 
     def score(
@@ -113,10 +112,17 @@ def scorer(  # noqa: PLR0913 - the words that all adapters share
     return score
 
 
+def check_keys(**options: object) -> None:
+    """Raise TypeError for an option that says where items are but is no `Key`."""
+    for option, key in options.items():
+        if not (key is None or isinstance(key, str) or callable(key)):
+            raise TypeError(f"{option} must be a key, a function or None, got {key!r}")
+
+
 def _items(side: str, given: Any, key: Key) -> Any:
     if callable(key):
         return key(given)
-    if key is None and isinstance(given, Mapping) and not all(isinstance(value, Real) for value in given.values()):
+    if key is None and isinstance(given, Mapping) and (side == "output" or not _are_grades(given)):
         raise TypeError(f"the {side} is a mapping with {_keys(given)}: {side}_key= says where its items are")
     if key is None:
         return given
@@ -124,6 +130,10 @@ def _items(side: str, given: Any, key: Key) -> Any:
         found = _keys(given) if isinstance(given, Mapping) else f"{given!r:.60} ({type(given).__name__})"
         raise ValueError(f"{side}_key={key!r} is no key of the {side}, which has {found}")
     return given[key]
+
+
+def _are_grades(given: Mapping[Any, Any]) -> bool:
+    return all(isinstance(value, Real) for value in given.values())
 
 
 def _keys(given: Mapping[Any, Any]) -> str:

@@ -16,7 +16,7 @@ import pytest
 from mlflow.entities import Document, SpanType
 from mlflow.genai.scorers import Scorer
 
-from hitrate_adapters import contains
+from hitrate_adapters import contains, overlap, span_overlap
 from hitrate_adapters.mlflow import hit_rate_metrics, hit_rate_scorers
 
 
@@ -95,9 +95,9 @@ def classic_values(result, relevant, names):
 def drive(case):
     options = {"k": None, "metrics": list(case.expect), "match": case.match, "unique": case.unique}
     scorers, metrics = hit_rate_scorers(match_on=case.match_on, **options), hit_rate_metrics(**options)
-    names = [scorer.name for scorer in scorers]
-    assert names == [metric.name for metric in metrics]
-    values = rows_of(run_scorers(static(case.relevant, case.retrieved), scorers), names)
+    names = [metric.name for metric in metrics]
+    found = rows_of(run_scorers(static(case.relevant, case.retrieved), scorers), [scorer.name for scorer in scorers])
+    values = dict(zip(names, found.values(), strict=True))
     classic = run_classic(case.relevant, case.retrieved, metrics)
     assert classic_values(classic, case.relevant, names) == {
         name: {query: value if value is None else pytest.approx(value, abs=1e-9) for query, value in each.items()}
@@ -143,6 +143,9 @@ def assessments(result, name):
     return found
 
 
+TEXTS = {0: "Dogs travel free.", 18: "Refunds take five days."}  # where they start in their document
+
+
 # In mlflow.genai.evaluate
 
 
@@ -157,10 +160,16 @@ def test_outputs_of_the_data_are_logged_as_a_run():
 def test_retriever_spans_of_predict_fn_and_of_traces():
     result = run_scorers(QUESTIONS, hit_rate_scorers(k=(1, 2)), predict_fn=answer)
     assert rows_of(result, HITS) == HITS
-    by_uri = hit_rate_scorers(k=1, id_key="doc_uri", relevant_key=lambda given: [x.upper() for x in given["relevant"]])
+
+    def upper(expectations):
+        return [item.upper() for item in expectations["relevant"]]
+
+    by_uri = hit_rate_scorers(k=1, id_key="doc_uri", relevant_key=upper)
     with in_store():
         traces = [mlflow.get_trace(trace_id) for trace_id in result.tables["eval_results"]["trace_id"]]
-    assert rows_of(run_scorers(traces, by_uri), ["hit_rate_at_1"]) == {"hit_rate_at_1": HITS["hit_rate_at_1"]}
+    assert rows_of(run_scorers(traces, by_uri), ["hit_rate_at_1_upper"]) == {
+        "hit_rate_at_1_upper": HITS["hit_rate_at_1"]
+    }
 
 
 def test_texts_with_a_matcher():
@@ -205,6 +214,82 @@ def test_a_failed_retrieval_is_a_miss():
     assert result.metrics["hit_rate_at_2/mean"] == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize("key", [None, "documents", lambda outputs: outputs["documents"]], ids=repr)
+def test_an_app_that_fails_after_its_retriever(key):
+    @mlflow.trace
+    def app(query):
+        documents = retrieve(query)
+        if query == "refunds?":
+            raise TimeoutError("the model does not answer")
+        return {"documents": documents, "answer": "Yes."}
+
+    (hit,) = hit_rate_scorers(k=2, documents_key=key, name="hit")
+    values = rows_of(run_scorers(QUESTIONS, [hit], predict_fn=app), ["hit"])["hit"]
+    by_its_span, nothing = 1.0, 0.0  # of what a key of the outputs stands for, who asked got nothing
+    assert values == {"dogs?": 1.0, "refunds?": by_its_span if key is None else nothing, "bikes?": 0.0}
+
+
+def test_documents_as_mlflow_reads_them():
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def search(query):
+        form = {
+            "dogs?": lambda text: {"content": text, "doc_uri": "d1"},
+            "refunds?": lambda text: {"text": text, "metadata": {"doc_uri": "r2"}},
+            "bikes?": lambda text: {"page_content": text, "content": "not this"},
+        }[query]
+        return [form(f"{item} of {query}") for item in ("the first", "the second")]
+
+    @mlflow.trace
+    def app(query):
+        return search(query)[0].get("answer", "Yes.")
+
+    data = [
+        {
+            "inputs": {"query": query},
+            "expectations": {"expected_retrieved_context": [{"content": f"The SECOND of {query}"}]},
+        }
+        for query in RELEVANT
+    ]
+    result = run_scorers(data, hit_rate_scorers(k=(1, 2), match=contains, name="hit"), predict_fn=app)
+    assert result.metrics == {"hit_hit_rate_at_1/mean": 0.0, "hit_hit_rate_at_2/mean": 1.0}
+
+
+def test_places_in_documents():
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def search(query):
+        return [
+            Document(page_content=text, metadata={"source": query, "start_index": at}) for at, text in TEXTS.items()
+        ]
+
+    @mlflow.trace
+    def app(query):
+        return search(query)[0].page_content
+
+    data = [{"inputs": {"query": query}, "expectations": {"relevant": [[query, 20, 30]]}} for query in RELEVANT]
+    result = run_scorers(data, hit_rate_scorers(k=(1, 2), match=span_overlap(0.5)), predict_fn=app)
+    assert result.metrics == {
+        "hit_rate_at_1_span_overlap_0.5/mean": 0.0,
+        "hit_rate_at_2_span_overlap_0.5/mean": 1.0,
+    }
+
+
+def test_a_span_may_hold_its_documents_under_a_usual_key_and_nothing_else():
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def component(query):
+        return {"documents": [{"id": "d1", "content": "Dogs."}]} if query == "dogs?" else {"passages": ["r1"]}
+
+    @mlflow.trace
+    def app(query):
+        return str(component(query))
+
+    result = run_scorers(QUESTIONS[:2], hit_rate_scorers(k=1), predict_fn=app)
+    found = assessments(result, "hit_rate_at_1")
+    assert found["dogs?"][0] == 1.0
+    assert found["refunds?"][2] == (
+        "the outputs of the RETRIEVER span 'component' are no list, best first: {'passages': ['r1']}"
+    )
+
+
 def test_a_row_without_relevant_items_is_in_no_mean():
     data = static(RELEVANT | {"dogs?": []}, RETRIEVED)
     del data[2]["expectations"]["relevant"]
@@ -240,10 +325,13 @@ def test_a_row_that_cannot_be_read_loses_no_other():
         ({"ids": "x d1"}, {"documents_key": lambda outputs: outputs["ids"].split()}),
         ("x d1", {"documents_key": str.split}),
         ([{"page_content": "t", "metadata": {"id": item}} for item in ("x", "d1")], {}),
+        ({"ids": np.array(["x", "d1"])}, {"documents_key": "ids"}),
+        ({"scores": {"x": 0.9, "d1": 0.3}}, {"documents_key": "scores"}),
+        ([None, "d1"], {}),
     ],
 )
 def test_where_the_documents_are(outputs, options):
-    first, second = hit_rate_scorers(k=(1, 2), **options)
+    first, second = hit_rate_scorers(k=(1, 2), name="hit", **options)
     given = {"outputs": outputs, "expectations": {"relevant": ["d1"]}}
     assert (first(**given).value, second(**given).value) == (0.0, 1.0)
 
@@ -257,9 +345,9 @@ def test_a_wrong_documents_key_is_not_answered_by_the_spans(key, named):
         retrieve(query)
         return {"reranked": ["d1"], "nothing": None}
 
-    result = run_scorers(QUESTIONS, hit_rate_scorers(k=1, documents_key=key), predict_fn=agent)
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=1, documents_key=key, name="hit"), predict_fn=agent)
     assert result.metrics == {}
-    errors = [error for _, _, error in assessments(result, "hit_rate_at_1").values()]
+    errors = [error for _, _, error in assessments(result, "hit").values()]
     assert all(f"no list of retrieved documents by documents_key={named}" in error for error in errors)
 
 
@@ -273,6 +361,7 @@ def test_a_wrong_documents_key_is_not_answered_by_the_spans(key, named):
 )
 def test_where_the_relevant_items_are(expectations, options):
     (hit,) = hit_rate_scorers(k=1, **options)
+    assert hit.name == "hit_rate_at_1" + "_gold" * ("relevant_key" in options)
     documents = [{"page_content": "t", "metadata": {"doc_uri": "a.md"}, "id": "a.md"}]
     assert hit(outputs=documents, expectations=expectations).value == 1.0
 
@@ -317,6 +406,34 @@ def test_classic_rows_that_cannot_be_judged_lose_no_other():
 # Names and options
 
 
+def test_classic_rows_that_mlflow_cannot_judge():
+    table = pd.DataFrame({"retrieved": [["a"], ["b"], ["c"]], "relevant": [["a"], None, "c"]})
+    with in_store(), mlflow.start_run():
+        options = {"data": table, "predictions": "retrieved", "targets": "relevant", "evaluators": "default"}
+        with pytest.raises(ValueError, match="Length of values"):
+            mlflow.models.evaluate(model_type="retriever", extra_metrics=hit_rate_metrics(k=1), **options)
+        result = mlflow.models.evaluate(extra_metrics=hit_rate_metrics(k=1), **options)
+    assert result.metrics == {"hit_rate_at_1/mean": 1.0}
+
+
+def test_scorers_of_two_retrievers_have_two_means():
+    data = [{"inputs": {"query": "?"}, "outputs": {"bm25": ["a"], "dense": ["b"]}, "expectations": {"relevant": ["a"]}}]
+    scorers = [*hit_rate_scorers(k=1, documents_key="bm25"), *hit_rate_scorers(k=1, documents_key="dense")]
+    assert run_scorers(data, scorers).metrics == {"hit_rate_at_1_bm25/mean": 1.0, "hit_rate_at_1_dense/mean": 0.0}
+
+
+@pytest.mark.parametrize("option", ["match", "documents_key", "relevant_key"])
+def test_a_lambda_needs_a_name(option):
+    with pytest.raises(ValueError, match="every lambda has the same: pass name="):
+        hit_rate_scorers(**{option: lambda *_: True})
+    assert hit_rate_scorers(k=1, name="mine", **{option: lambda *_: True})[0].name == "mine"
+
+
+def test_a_lambda_needs_a_name_in_the_classic_evaluation_too():
+    with pytest.raises(ValueError, match="every lambda has the same"):
+        hit_rate_metrics(match=lambda *_: True)
+
+
 def test_names_are_ones_that_mlflow_can_log():
     def names(**options):
         scorers = hit_rate_scorers(**options)
@@ -326,15 +443,20 @@ def test_names_are_ones_that_mlflow_can_log():
     assert names() == ["hit_rate_at_1", "hit_rate_at_5", "hit_rate_at_10"]
     assert names(k=5, theta=0.5) == ["hit_rate_at_5_theta_0.5"]
     assert names(k=5, match=contains, unique=True) == ["hit_rate_at_5_contains_unique"]
-    assert names(k=5, match=lambda found, wanted: found == wanted) == ["hit_rate_at_5_lambda"]
+    assert names(k=5, match=overlap(0.75)) == ["hit_rate_at_5_overlap_0.75"]
+    assert names(k=5, match_on="texts", documents_key="bm25 v2") == ["hit_rate_at_5_texts_bm25 v2"]
     assert names(k=5, name="hits") == ["hits"]
+    assert names(k=5, name="hit_rate@5, bm25") == ["hit_rate_at_5_bm25"]
     assert names(k=(1, None), name="bm25") == ["bm25_hit_rate_at_1", "bm25_hit_rate"]
+    assert names(k=1, name="bm25/v 2", documents_key="ids", match=lambda found, wanted: True) == ["bm25/v 2"]
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"name": "hit_rate@5"}, ValueError, "MLflow allows letters.*'hit_rate@5'"),
+        ({"name": " "}, ValueError, "name must not be blank"),
+        ({"documents_key": 5}, TypeError, "documents_key must be a key, a function or None, got 5"),
+        ({"relevant_key": ["gold"]}, TypeError, "relevant_key must be a key"),
         ({"metrics": "hits"}, ValueError, "unknown metric 'hits'"),
         ({"match_on": "id"}, ValueError, "match_on"),
         ({"id_key": 5}, TypeError, "id_key"),

@@ -68,13 +68,15 @@ def test_functions():
 
 
 def test_grades_and_scores_are_items_too():
-    assert scores(scorer(1, metrics="ndcg"), "?", {"a": 0.2, "b": 0.9}, {"a": 1, "b": 2}) == {"ndcg@1": 1.0}
+    hits = scorer(1, metrics="ndcg", output_key=dict)
+    assert scores(hits, "?", {"a": 0.2, "b": 0.9}, {"a": 1, "b": 2}) == {"ndcg@1": 1.0}
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (({"ids": ["a"]}, ["a"]), "the output is a mapping with 'ids': output_key= says where its items are"),
+        (({"latency": 1.0}, ["a"]), "the output is a mapping with 'latency': output_key="),
         ((["a"], {"relevant": ["a"]}), "the expected is a mapping with 'relevant': expected_key= says"),
     ],
     ids=str,
