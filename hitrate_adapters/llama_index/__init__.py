@@ -6,6 +6,7 @@ Ids are strings in LlamaIndex, so an id that is an int is compared by its `str()
 from hitrate_adapters._extras import extra
 
 with extra("llama-index", "llama_index.core"):
+    from .answers import answer_scores
     from .dataset import DatasetResult
     from .metrics import HitRateAtK, MAPAtK, MRRAtK, NDCGAtK, PrecisionAtK, RecallAtK, register_metrics
     from .response import HitRateResponseEvaluator, results_table
@@ -21,6 +22,7 @@ __all__ = [
     "NDCGAtK",
     "PrecisionAtK",
     "RecallAtK",
+    "answer_scores",
     "register_metrics",
     "results_table",
 ]

@@ -1,31 +1,33 @@
-"""What is compared: the ids and the texts of nodes, and which of the two."""
+"""What is compared: the ids, the texts or the spans of nodes, and which of the three."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
+from hitrate_adapters.core import matching
 from hitrate_adapters.core.items import string_id
 from hitrate_adapters.core.records import Matcher
+from hitrate_adapters.core.spans import Span, as_span
 
-MatchOn = Literal["auto", "ids", "texts"]
-Kind = Literal["ids", "texts"]
+MatchOn = Literal["auto", "ids", "texts", "spans"]
+Kind = Literal["ids", "texts", "spans"]
 By = str | Callable[[BaseNode], str | int]
 """What a node's id is: "node_id", "ref_doc_id", "hash", "metadata:KEY", or a function of the node."""
 
 
 class NoIdError(ValueError):
-    """What is raised where `by` gives a retrieved node no id."""
+    """What is raised where `by` gives a retrieved node no id, or a node is no span of its document."""
 
 
 def compared(match_on: MatchOn, match: Matcher | None, *, has_ids: bool = True) -> Kind:
-    """Return what "auto" stands for: texts where they alone are expected or where a matcher is to compare them."""
-    if match_on != "auto":
-        return match_on
-    return "ids" if has_ids and match is None else "texts"
+    """Return what "auto" stands for: what the matcher compares; without one ids, or texts where they are expected."""
+    if match_on == "auto" and match is None and not has_ids:
+        return "texts"
+    return cast("Kind", matching.compared(match_on, match))
 
 
 def expected(match_on: MatchOn, match: Matcher | None, ids: Any, texts: Any) -> tuple[Kind, Any]:
@@ -33,10 +35,15 @@ def expected(match_on: MatchOn, match: Matcher | None, ids: Any, texts: Any) -> 
     if ids is None and texts is None:
         raise TypeError("neither expected_ids nor expected_texts were given")
     kind = compared(match_on, match, has_ids=bool(ids) or texts is None)
-    relevant, other = (ids, texts) if kind == "ids" else (texts, ids)
+    relevant, other = (texts, ids) if kind == "texts" else (ids, texts)
     if relevant is None and other:
-        raise TypeError(f"expected_{kind} are needed to match on {kind}")
+        raise TypeError(f"expected_{'texts' if kind == 'texts' else 'ids'} are needed to match on {kind}")
     return kind, () if relevant is None else relevant
+
+
+def ids_or_spans(match_on: MatchOn, match: Matcher | None, items: Any) -> Any:
+    """Return what came as `expected_ids`: where spans are compared `spans`, else `string_ids`."""
+    return spans(items) if compared(match_on, match) == "spans" else string_ids(items)
 
 
 def check_by(by: By) -> By:
@@ -75,6 +82,22 @@ def _id_of(node: BaseNode, by: By) -> str:
     return node_id
 
 
+def spans_of(nodes: Iterable[NodeWithScore | BaseNode], by: By) -> list[Span]:
+    """Return the places of nodes in their documents, which `by` names; NoIdError says what a node lacks."""
+    return [_span_of(_node(each), "ref_doc_id" if by == "node_id" else by) for each in nodes]
+
+
+def _span_of(node: BaseNode, by: By) -> Span:
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    if start is None or end is None:
+        wrong = "has no start_char_idx and end_char_idx, which node parsers note where they find its text in a document"
+    elif node.parent_node is not None:
+        wrong = "is placed in its parent node, not in its document, as HierarchicalNodeParser does it"
+    else:
+        return as_span((_id_of(node, by), start, end))
+    raise NoIdError(f"the retrieved node {node.node_id!r} {wrong}: compare texts, by match=contains or overlap(share)")
+
+
 def texts_of(nodes: Iterable[NodeWithScore | BaseNode]) -> list[str]:
     """Return the texts of nodes, without their metadata."""
     return [_node(each).get_content(metadata_mode=MetadataMode.NONE) for each in nodes]
@@ -103,6 +126,27 @@ def string_ids(items: Any) -> Any:
         return highest((_string(item), grade) for item, grade in items.items())
     strings = map(_string, items)
     return set(strings) if isinstance(items, AbstractSet) else list(strings)
+
+
+def spans(items: Any) -> Any:
+    """Return spans with their grades; also of lists, as JSON has them, and of documents whose ids are ints.
+
+    Raises TypeError or ValueError for what is no span.
+    """
+    if isinstance(items, Mapping):
+        return highest((_span(item), grade) for item, grade in items.items())
+    is_collection = isinstance(items, Iterable) and not isinstance(items, (str, bytes))
+    return list(map(_span, items)) if is_collection else items
+
+
+def _span(item: object) -> Span:
+    span = as_span(item)
+    return span._replace(document=_string(span.document))
+
+
+def shown(span: Span) -> str:
+    """Return a span as a str, for results whose ids are strings."""
+    return f"{span.document}[{span.start}:{span.end}]"
 
 
 def highest(grades: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -18,7 +18,7 @@ from hitrate_adapters.core.evaluation import Evaluation, evaluate
 from hitrate_adapters.core.items import Items
 from hitrate_adapters.core.scores import Score
 
-from ._items import Kind, highest, listed, string_ids
+from ._items import Kind, highest, listed, spans, string_ids
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +32,11 @@ class Question(NamedTuple):
     expected_ids: Any
     expected_texts: Any
     mode: RetrievalEvalMode
+    expected_spans: Any = ()
 
 
 def questions(dataset: Any, kind: Kind) -> list[Question]:
-    """Return what a dataset asks, in its order, with the texts where `kind` says that "texts" are compared."""
+    """Return what a dataset asks, in its order, with the texts or spans where `kind` says that these are compared."""
     if isinstance(dataset, (str, PathLike)):
         try:
             dataset = json.loads(Path(dataset).read_text(encoding="utf-8"))
@@ -46,7 +47,7 @@ def questions(dataset: Any, kind: Kind) -> list[Question]:
     queries, relevant_docs, corpus, mode = parts
     if not isinstance(queries, Mapping) or not isinstance(relevant_docs, Mapping):
         raise TypeError(f"a dataset has mappings `queries` and `relevant_docs`, got {dataset!r:.80}")
-    relevant_docs = {query_id: listed(items) for query_id, items in relevant_docs.items()}
+    relevant_docs = {query_id: _read(query_id, items, kind) for query_id, items in relevant_docs.items()}
     evaluate(relevant_docs, dict.fromkeys(queries, ()))  # raises where nothing can be scored, before it is retrieved
     asked = []
     for query_id, query in queries.items():
@@ -54,12 +55,19 @@ def questions(dataset: Any, kind: Kind) -> list[Question]:
         try:
             if not isinstance(query, str):
                 raise TypeError(f"a query must be a str, got {query!r:.60}")
-            ids = string_ids(relevant) if kind == "ids" or corpus is not None else ()
+            ids = string_ids(relevant) if kind == "ids" or (kind == "texts" and corpus is not None) else ()
             texts = _texts(relevant, corpus) if kind == "texts" else None
         except (TypeError, ValueError) as error:
             raise type(error)(f"query {query_id!r}: {error}") from None
-        asked.append(Question(query_id, query, ids, texts, RetrievalEvalMode(mode or "text")))
+        asked.append(Question(query_id, query, ids, texts, RetrievalEvalMode(mode or "text"), relevant))
     return asked
+
+
+def _read(query_id: Hashable, items: Any, kind: Kind) -> Any:
+    try:
+        return spans(items) if kind == "spans" else listed(items)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"query {query_id!r}: {error}") from None
 
 
 def _texts(relevant: Items, corpus: Mapping[Hashable, str] | None) -> Items:

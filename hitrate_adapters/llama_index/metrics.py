@@ -14,8 +14,9 @@ from pydantic import ConfigDict, SkipValidation, create_model
 from hitrate_adapters.core.items import Items
 from hitrate_adapters.core.metrics import DEFAULT_K, METRICS, Cutoffs, Metric, column_name, metrics_at
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
+from hitrate_adapters.core.spans import Span
 
-from ._items import Kind, MatchOn, expected, listed, string_ids
+from ._items import Kind, MatchOn, compared, expected, ids_or_spans, listed, string_ids
 
 
 class AtK(BaseRetrievalMetric):
@@ -34,7 +35,7 @@ class AtK(BaseRetrievalMetric):
 
     def model_post_init(self, context: object) -> None:  # noqa: ARG002
         """Refuse a k, theta, match or unique that cannot be followed."""
-        _ = self.metric, self.judge
+        _ = self.metric, self.judge, compared(self.match_on, self.match)
 
     @property
     def metric(self) -> Metric:
@@ -51,32 +52,40 @@ class AtK(BaseRetrievalMetric):
         """The name under which an evaluator keeps the result."""
         return self.name or column_name(self.metric, self.match_on, self.match, unique=self.unique)
 
-    def compute(
+    def compute(  # noqa: PLR0913 - LlamaIndex' arguments, and the spans
         self,
         query: str | None = None,  # noqa: ARG002
         expected_ids: Items | None = None,
         retrieved_ids: Sequence[str] | None = None,
         expected_texts: Items | None = None,
         retrieved_texts: Sequence[str] | None = None,
+        *,
+        retrieved_spans: Sequence[Span] | None = None,
         **kwargs: Any,  # noqa: ARG002
     ) -> RetrievalMetricResult:
         """Return the score in [0, 1], NaN where nothing is expected, and what it rests on as its metadata.
 
-        The metadata are `k`, `match_on` ("ids" or "texts"), `first_hit_rank`, `n_relevant`, `n_retrieved` and `reason`.
-        What is expected may be graded: item -> grade.
+        The metadata are `k`, `match_on` ("ids", "texts" or "spans"), `first_hit_rank`, `n_relevant`, `n_retrieved` and
+        `reason`. What is expected may be graded: item -> grade; expected spans are given as `expected_ids`.
 
         Raises:
             TypeError: the items are no list, such as a bare string, or one of the two sides is not given.
             ValueError: an id is neither a str nor an int, or a grade is not finite.
         """
-        kind, relevant = expected(self.match_on, self.match, string_ids(expected_ids), listed(expected_texts))
-        retrieved = string_ids(retrieved_ids) if kind == "ids" else retrieved_texts
+        expected_ids = ids_or_spans(self.match_on, self.match, expected_ids)
+        kind, relevant = expected(self.match_on, self.match, expected_ids, listed(expected_texts))
+        retrieved = {"ids": retrieved_ids, "texts": retrieved_texts, "spans": retrieved_spans}[kind]
         if retrieved is None:
-            raise TypeError(f"retrieved_{kind} are needed to match on {kind}: pass [] where nothing was retrieved")
+            by_whom = " (LlamaIndex' own evaluators give none: use HitRateEvaluator)" if kind == "spans" else ""
+            raise TypeError(
+                f"retrieved_{kind} are needed to match on {kind}{by_whom}: pass [] where nothing was retrieved"
+            )
+        if kind == "ids":
+            retrieved = string_ids(retrieved)
         return self.result(self.judge(relevant, retrieved), kind)
 
     def result(self, record: QueryRecord, kind: Kind) -> RetrievalMetricResult:
-        """Return what `compute` returns, of a query that was judged, on ids or texts."""
+        """Return what `compute` returns, of a query that was judged, on ids, texts or spans."""
         return RetrievalMetricResult(
             score=self.metric(record) if record.n_relevant else nan,
             metadata={
@@ -100,7 +109,8 @@ class HitRateAtK(AtK):
         name: the `metric_name`. None: the metric and k, as "hit_rate@5", and then what differs from the defaults, as
             "hit_rate@5[contains]": an evaluator keeps a single result of each name.
         theta: for hit rate only, the share of the relevant items that makes a hit, 0 < theta <= 1. None: at least one.
-        match_on: "ids", "texts", or "auto": ids, or texts where only texts are expected. With `match`, "auto" is texts.
+        match_on: "ids", "texts", "spans", or "auto": ids, or texts where only texts are expected; with `match`, what it
+            compares. `HitRateEvaluator` and `HitRateResponseEvaluator` alone know the spans of nodes.
         match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from each ranking before the cut, for document ids of chunks.
 

@@ -13,7 +13,7 @@ from hitrate_adapters.core.metrics import metrics_at
 from hitrate_adapters.core.records import Matcher
 from hitrate_adapters.core.scores import mean
 
-from ._items import By, MatchOn, check_by, expected, ids_of, listed, texts_of
+from ._items import By, MatchOn, check_by, expected, ids_of, listed, spans_of, texts_of
 from .metrics import at_k
 
 
@@ -87,13 +87,14 @@ class HitRateResponseEvaluator(BaseEvaluator):
         """Return the score of contexts or nodes, or an invalid result with the reason."""
         try:
             wanted, texts = listed(given.get("expected_ids")), listed(given.get("expected_texts"))
-            ids = None
+            ids = spans = None
             if nodes is not None:
                 nodes = list(nodes)
                 contexts = texts_of(nodes)
                 kind, _ = expected(self._metric.match_on, self._metric.match, wanted, texts)
                 ids = ids_of(nodes, self._by) if kind == "ids" else None
-            result = self._metric.compute(None, wanted, ids, texts, contexts)
+                spans = spans_of(nodes, self._by) if kind == "spans" else None
+            result = self._metric.compute(None, wanted, ids, texts, contexts, retrieved_spans=spans)
         except Exception as error:
             score, reason = nan, f"{type(error).__name__}: {error}"
         else:

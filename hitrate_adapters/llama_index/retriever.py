@@ -23,8 +23,23 @@ from hitrate_adapters.core.metrics import METRICS, Cutoffs, Metric, metrics_at
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 from hitrate_adapters.core.retrieval import Run, check_on_error
 from hitrate_adapters.core.scores import mean
+from hitrate_adapters.core.spans import Span
 
-from ._items import By, Kind, MatchOn, NoIdError, check_by, compared, expected, ids_of, listed, string_ids, texts_of
+from ._items import (
+    By,
+    Kind,
+    MatchOn,
+    NoIdError,
+    check_by,
+    compared,
+    expected,
+    ids_of,
+    ids_or_spans,
+    listed,
+    shown,
+    spans_of,
+    texts_of,
+)
 from .dataset import DatasetResult, Question, questions
 from .metrics import AtK, at_k
 
@@ -36,6 +51,7 @@ class Found(NamedTuple):
 
     ids: list[str]
     texts: list[str]
+    spans: list[Span]
 
 
 class HitRateEvaluator(RetrieverEvaluator):
@@ -47,7 +63,8 @@ class HitRateEvaluator(RetrieverEvaluator):
         metrics: names, of "hit_rate", "recall", "precision", "mrr", "map", "ndcg" and of those in LlamaIndex' registry
             that are none of these, or metric objects, LlamaIndex' own too. None: hit_rate.
         by: what identifies a node: "node_id", "ref_doc_id" (the document that it is a chunk of), "hash" (its content),
-            "metadata:KEY", or a function of the node.
+            "metadata:KEY", or a function of the node. Of a span it identifies the document;
+            "node_id" then stands for "ref_doc_id".
         match_on, match, theta, unique: as for `HitRateAtK`.
         node_postprocessors: applied to what was retrieved, in order, such as rerankers.
 
@@ -96,7 +113,7 @@ class HitRateEvaluator(RetrieverEvaluator):
 
     def model_post_init(self, context: object) -> None:  # noqa: ARG002
         """Refuse a match or unique that cannot be followed."""
-        _ = self.judge
+        _ = self.judge, compared(self.match_on, self.match)
 
     @property
     def judge(self) -> Judge:
@@ -121,7 +138,8 @@ class HitRateEvaluator(RetrieverEvaluator):
         Args:
             dataset: whatever has `queries` (query id -> query) and `relevant_docs` (query id -> expected ids, or id ->
                 grade), such as an EmbeddingQAFinetuneDataset; a dict of the two; or the path of its JSON file. To match
-                on texts they are looked up in its `corpus` (id -> text); without one, `relevant_docs` holds texts.
+                on texts they are looked up in its `corpus` (id -> text); without one, `relevant_docs` holds texts. To
+                match on spans it holds spans, which may be lists [document, start, end].
             workers: how many queries are awaited at once; a retriever without an async `_aretrieve` of its own
                 takes them one after another all the same.
             show_progress: show a progress bar, tqdm's.
@@ -153,13 +171,14 @@ class HitRateEvaluator(RetrieverEvaluator):
         mode: RetrievalEvalMode = RetrievalEvalMode.TEXT,
         **kwargs: Any,  # noqa: ARG002
     ) -> RetrievalEvalResult:
-        """Return the result of one query; what is expected may be graded: item -> grade.
+        """Return the result of one query; what is expected may be graded: item -> grade. Spans are `expected_ids` too.
 
-        Raises what the retriever, a postprocessor or a metric raises, ValueError for a node that `by` gives no id, and
-        TypeError where nothing is expected of what is compared.
+        Raises what the retriever, a postprocessor or a metric raises, ValueError for a node that `by` gives no id or
+        that is no span, and TypeError where nothing is expected of what is compared.
         """
-        question = Question(None, query, string_ids(expected_ids), listed(expected_texts), mode)
-        kind, relevant = expected(self.match_on, self.match, question.expected_ids, question.expected_texts)
+        ids, texts = ids_or_spans(self.match_on, self.match, expected_ids), listed(expected_texts)
+        kind, relevant = expected(self.match_on, self.match, ids, texts)
+        question = Question(None, query, () if kind == "spans" else ids, texts, mode, relevant)
         found = await self._found(question, kind)
         return self._scored(question, found, kind, self.judge(relevant, getattr(found, kind)))
 
@@ -176,8 +195,11 @@ class HitRateEvaluator(RetrieverEvaluator):
             nodes = images
         elif len(images) < len(nodes):
             nodes = [node for node in nodes if not isinstance(node.node, ImageNode)]
+        if kind == "spans":
+            spans = spans_of(nodes, self.by)
+            return Found(list(map(shown, spans)), texts_of(nodes), spans)
         are_ids_compared = kind == "ids" or not all(isinstance(metric, AtK) for metric in self.metrics)
-        return Found(ids_of(nodes, self.by if are_ids_compared else "node_id"), texts_of(nodes))
+        return Found(ids_of(nodes, self.by if are_ids_compared else "node_id"), texts_of(nodes), [])
 
     async def _retrieved(
         self, asked: list[Question], workers: int, show_progress: bool, on_error: str
@@ -200,7 +222,7 @@ class HitRateEvaluator(RetrieverEvaluator):
                     except Exception as error:
                         error.add_note(f"while retrieving for query {question.query_id!r}")
                         errors[question.query_id] = error
-                return Found([], [])
+                return Found([], [], [])
 
         return await get_asyncio_module(show_progress).gather(*map(retrieve, asked)), errors
 
@@ -210,11 +232,11 @@ class HitRateEvaluator(RetrieverEvaluator):
         """Return the result, or raise what must not pass for a bad retriever (not in a coroutine: see asyncio_run)."""
         if errors and on_error == "raise":
             raise next(iter(errors.values()))
+        kind = compared(self.match_on, self.match)
         without_id = [error for error in errors.values() if isinstance(error, NoIdError)]
         if without_id and not any(each.ids for each in found):
-            without_id[0].add_note("and no node of any other query has an id")
+            without_id[0].add_note(f"and no node of any other query has {'a span' if kind == 'spans' else 'an id'}")
             raise without_id[0]
-        kind = compared(self.match_on, self.match)
         qrels = {question.query_id: getattr(question, f"expected_{kind}") for question in asked}
         run = Run(zip(qrels, (getattr(each, kind) for each in found), strict=True), errors)
         faults: dict[Hashable, Exception] = {}
@@ -245,7 +267,7 @@ class HitRateEvaluator(RetrieverEvaluator):
         errors: dict[Hashable, Exception] | None = None,
     ) -> RetrievalEvalResult:
         """Return the scores of one query; where `errors` are there to note it, a metric that raises is not scored."""
-        query_id, query, expected_ids, expected_texts, mode = question
+        query_id, query, expected_ids, expected_texts, mode, expected_spans = question
         scores = {}
         for metric in self.metrics:
             try:
@@ -263,7 +285,7 @@ class HitRateEvaluator(RetrieverEvaluator):
             scores[metric.metric_name] = score
         return RetrievalEvalResult(
             query=query,
-            expected_ids=list(expected_ids or ()),
+            expected_ids=list(map(shown, expected_spans) if kind == "spans" else expected_ids or ()),
             expected_texts=None if expected_texts is None else list(expected_texts),
             retrieved_ids=found.ids,
             retrieved_texts=found.texts,

@@ -11,12 +11,14 @@ import threading
 import time
 import warnings
 from functools import partial
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from llama_index.core import QueryBundle, StorageContext
+from llama_index.core import QueryBundle, StorageContext, VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.response.schema import Response
 from llama_index.core.evaluation import (
     BatchEvalRunner,
@@ -31,6 +33,7 @@ from llama_index.core.evaluation.retrieval.metrics import METRIC_REGISTRY, MRR
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.node_parser import (
     HierarchicalNodeParser,
+    SentenceSplitter,
     SentenceWindowNodeParser,
     TokenTextSplitter,
     get_leaf_nodes,
@@ -41,7 +44,7 @@ from llama_index.core.retrievers import AutoMergingRetriever, BaseRetriever
 from llama_index.core.schema import Document, ImageNode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from hitrate_adapters import contains, same_text
+from hitrate_adapters import Span, contains, same_text, span_overlap
 from hitrate_adapters.llama_index import (
     HitRateAtK,
     HitRateEvaluator,
@@ -1221,3 +1224,185 @@ def test_results_table_without_a_score():
         {"evaluator": "hit", "mean": None, "n_scored": 0, "n_unscored": 1},
         {"evaluator": "none", "mean": None, "n_scored": 0, "n_unscored": 0},
     ]
+
+
+# Spans
+
+GUIDE = " ".join(
+    f"On day {day} refunds take {day} days." if day % 3 else f"Dogs travel free on the line {day}."
+    for day in range(1, 31)
+)
+
+
+class ByLetters(BaseEmbedding):
+    """Embeds a text by how often it has each pair of letters, so that an index retrieves by likeness."""
+
+    def _get_text_embedding(self, text):
+        counts = [0.0] * 101
+        for pair in pairwise(text):
+            counts[(ord(pair[0]) * 31 + ord(pair[1])) % 101] += 1
+        return counts
+
+    _get_query_embedding = _get_text_embedding
+
+    async def _aget_query_embedding(self, query):
+        return self._get_text_embedding(query)
+
+
+def sentences(size):
+    """Return LlamaIndex' own splitter, with a tokenizer of sentences that needs no data of NLTK."""
+    return SentenceSplitter(
+        chunk_size=size, chunk_overlap=0, chunking_tokenizer_fn=lambda text: re.split(r"(?<=[.] )", text)
+    )
+
+
+@pytest.fixture
+def index_of(monkeypatch):
+    """Make an index, which looks for LangChain: of the oldest packages that may be installed and fail."""
+    monkeypatch.setitem(sys.modules, "llama_index.core.bridge.langchain", None)
+
+    def make(splitter, **metadata):
+        guide = Document(text=GUIDE, id_="guide", metadata=metadata)
+        return VectorStoreIndex.from_documents([guide], embed_model=ByLetters(), transformations=[splitter])
+
+    return make
+
+
+def place(text, document="guide"):
+    return Span(document, GUIDE.index(text), GUIDE.index(text) + len(text))
+
+
+@pytest.mark.parametrize("size", [12, 40, 90, 2000])
+def test_gold_spans_survive_every_size_of_chunk(size, index_of):
+    evaluator = HitRateEvaluator(
+        retriever=index_of(sentences(size)).as_retriever(similarity_top_k=3),
+        k=(1, 3),
+        metrics=("hit_rate", "recall"),
+        match=span_overlap(0.5),
+    )
+    question = "On day 14 refunds take 14 days."
+    dataset = {"queries": {"q": question}, "relevant_docs": {"q": [place("refunds take 14 days")]}}
+    result = evaluator.evaluate_dataset(dataset)
+    assert result.evaluation.hit_rate(3) == 1.0
+    for _, found, _ in result.evaluation.matches("q"):
+        assert "refunds take 14 days" in GUIDE[found.start : found.end]
+    (row,) = result
+    assert row.expected_ids == [f"guide[{GUIDE.index('refunds take 14')}:{GUIDE.index('refunds take 14') + 20}]"]
+    assert [GUIDE[span.start : span.end] for span in result.evaluation.run["q"]] == row.retrieved_texts
+    assert row.metric_dict["hit_rate@3"].metadata["match_on"] == "spans"
+
+
+def test_the_spans_of_one_query(index_of):
+    evaluator = HitRateEvaluator(
+        retriever=index_of(sentences(12)).as_retriever(similarity_top_k=5), k=5, match_on="spans"
+    )
+    everything = HitRateEvaluator(retriever=index_of(sentences(2000)).as_retriever(), k=5, match_on="spans")
+    whole = [Span("guide", 0, len(GUIDE))]
+    assert values(evaluator.evaluate("Dogs travel free", expected_ids=whole)) == {"hit_rate@5": 0.0}  # no equal span
+    assert values(everything.evaluate("Dogs travel free", expected_ids=whole)) == {"hit_rate@5": 1.0}
+
+
+def test_a_dataset_in_json_has_lists_for_spans(tmp_path, index_of):
+    path = tmp_path / "golden.json"
+    relevant = {"q1": [list(place("refunds take 14 days"))], "q2": []}
+    path.write_text(
+        json.dumps({"queries": {"q1": "refunds take 14 days", "q2": "?"}, "relevant_docs": relevant, "corpus": {}})
+    )
+    evaluator = HitRateEvaluator(retriever=index_of(sentences(40)).as_retriever(), k=2, match=span_overlap())
+    result = evaluator.evaluate_dataset(path)
+    assert result.means["hit_rate@2"] == 1.0
+    assert result.evaluation.unscored == ("q2",)
+
+
+@pytest.mark.parametrize(
+    ("by", "document"),
+    [
+        ("node_id", "guide"),
+        ("ref_doc_id", "guide"),
+        ("metadata:page", "7"),
+        (lambda node: node.metadata["page"], "7"),
+        ("metadata:page", 7),
+    ],
+    ids=["default", "ref_doc_id", "metadata", "function", "int"],
+)
+def test_by_names_the_document_of_a_span(by, document, index_of):
+    retriever = index_of(TokenTextSplitter(chunk_size=60, chunk_overlap=0), page=7).as_retriever()
+    evaluator = HitRateEvaluator(retriever=retriever, k=2, by=by, match=span_overlap())
+    gold = {place("refunds take 14 days", document): 2}
+    assert values(evaluator.evaluate("refunds take 14 days", expected_ids=gold)) == {"hit_rate@2": 1.0}
+
+
+def test_a_node_without_offsets_is_advice():
+    lost = HitRateEvaluator(retriever=Scripted({"q": [chunk("c1", "guide")]}), k=1, match=span_overlap())
+    with pytest.raises(ValueError, match=r"node 'c1' has no start_char_idx and end_char_idx.*: compare texts"):
+        lost.evaluate("q", expected_ids=[Span("guide", 0, 4)])
+    dataset = {"queries": {"q": "q"}, "relevant_docs": {"q": [Span("guide", 0, 4)]}}
+    with pytest.raises(ValueError, match="has no start_char_idx") as raised:
+        lost.evaluate_dataset(dataset)
+    assert raised.value.__notes__[-1] == "and no node of any other query has a span"
+
+
+def test_a_node_of_no_document_is_no_span():
+    lost = HitRateEvaluator(
+        retriever=retriever_of(node("n", start_char_idx=0, end_char_idx=1)), k=1, match=span_overlap()
+    )
+    with pytest.raises(ValueError, match="by='ref_doc_id' gives None for the retrieved node 'n'"):
+        lost.evaluate("q", expected_ids=[Span("guide", 0, 4)])
+
+
+def retriever_of(*nodes):
+    return Scripted({"q": list(nodes)})
+
+
+def test_what_is_placed_in_a_parent_node_is_not_placed_in_the_document():
+    splitters = {name: TokenTextSplitter(chunk_size=size, chunk_overlap=0) for name, size in (("l", 90), ("s", 40))}
+    parser = HierarchicalNodeParser.from_defaults(node_parser_ids=["l", "s"], node_parser_map=splitters)
+    nodes = parser.get_nodes_from_documents([Document(text=GUIDE, id_="guide")])
+    leaf = get_leaf_nodes(nodes)[-1]
+    assert GUIDE[leaf.start_char_idx : leaf.end_char_idx] != leaf.text  # or else they need no refusal any more
+    evaluator = HitRateEvaluator(retriever=retriever_of(leaf), k=1, match=span_overlap())
+    with pytest.raises(ValueError, match="is placed in its parent node, not in its document"):
+        evaluator.evaluate("q", expected_ids=[Span("guide", 0, 4)])
+    top = HitRateEvaluator(retriever=retriever_of(nodes[0]), k=1, match=span_overlap())
+    assert values(top.evaluate("q", expected_ids=[Span("guide", 0, 4)])) == {"hit_rate@1": 1.0}
+
+
+def test_ids_are_no_spans():
+    evaluator = HitRateEvaluator(retriever=retriever_of(), k=1, match=span_overlap())
+    with pytest.raises(TypeError, match=r"spans are compared, found 'd2' \(str\)"):
+        evaluator.evaluate("q", expected_ids=["d2"])
+    with pytest.raises(TypeError, match=r"query 'q1': spans are compared, found 'd2' \(str\)"):
+        evaluator.evaluate_dataset({"queries": {"q1": "q"}, "relevant_docs": {"q1": ["d2"]}})
+
+
+def test_a_metric_of_llama_indexs_has_no_score_for_spans(index_of):
+    evaluator = HitRateEvaluator(
+        retriever=index_of(sentences(40)).as_retriever(), k=2, metrics=["hit_rate", MRR()], match=span_overlap()
+    )
+    dataset = {"queries": {"q": "refunds take 14 days"}, "relevant_docs": {"q": [place("refunds take 14 days")]}}
+    result = evaluator.evaluate_dataset(dataset)
+    assert [values(row) for row in result] == [{"hit_rate@2": 1.0, "mrr": None}]
+    assert result.errors.keys() == {"q"}
+
+
+def test_llama_indexs_own_evaluator_hands_over_no_spans():
+    evaluator = RetrieverEvaluator(metrics=[HitRateAtK(k=1, match=span_overlap())], retriever=retriever_of(node("n")))
+    with pytest.raises(TypeError, match=r"retrieved_spans are needed .*use HitRateEvaluator"):
+        evaluator.evaluate("q", expected_ids=[Span("guide", 0, 4)])
+
+
+def test_the_spans_of_a_response(index_of):
+    engine = index_of(sentences(40)).as_query_engine(llm=Judge(), similarity_top_k=2)
+    runner = BatchEvalRunner({"hits": HitRateResponseEvaluator(k=2, match=span_overlap(0.5))})
+    expected = [[place("refunds take 14 days")], ["guide"], []]
+    results = runner.evaluate_queries(
+        engine, queries=["refunds take 14 days", "refunds", "dogs"], hits={"expected_ids": expected}
+    )
+    assert [result.score for result in results["hits"]] == [1.0, None, None]
+    assert "spans are compared, found 'guide'" in results["hits"][1].invalid_reason
+
+
+@pytest.mark.parametrize("make", [HitRateAtK, HitRateResponseEvaluator, build])
+def test_a_matcher_of_spans_compares_no_texts(make):
+    with pytest.raises(ValueError, match=r"match=span_overlap\(\) compares spans, not texts"):
+        make(k=1, match_on="texts", match=span_overlap())
