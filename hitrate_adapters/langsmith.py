@@ -27,7 +27,7 @@ with extra("langsmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, EvaluationResults, RunEvaluator
     from langsmith.schemas import Example, Run
 
-__all__ = ["DOCUMENT_KEYS", "REFERENCE_KEYS", "HitRateEvaluator"]
+__all__ = ["DOCUMENT_KEYS", "REFERENCE_KEYS", "HitRateEvaluator", "answer_scores"]
 
 DOCUMENT_KEYS = ("documents", "docs", "source_documents", "context", "output")
 """Where retrieved documents are looked for without a `documents_key`: lists of documents first, in this order."""
@@ -197,10 +197,7 @@ class HitRateEvaluator(RunEvaluator):
         qrels: dict[Hashable, Items] = {}
         retrieved, unread, seen = RetrievalRun(), [], Counter[str]()
         for run, example in pairs:
-            query_id = str(example.id)
-            seen[query_id] += 1
-            if seen[query_id] > 1:
-                query_id = f"{query_id} #{seen[query_id]}"
+            query_id = _query_id(example, seen)
             retrieved[query_id] = []
             try:
                 row = self._read(run, example)
@@ -289,6 +286,35 @@ class HitRateEvaluator(RunEvaluator):
             f"no list of retrieved documents: the outputs have {_keys(run.outputs)}, and no retriever run was traced "
             f"inside ({inside}). {_ADVICE}"
         )
+
+
+def answer_scores(rows: Iterable[Mapping[str, Any]], key: str) -> dict[Hashable, float | None]:
+    """Return query id -> the score of its answer, for `evaluation.with_answers`; None where a row has none.
+
+    Args:
+        rows: what `evaluate` returned, or `[row async for row in ...]` of `aevaluate`; the query ids are those of
+            `HitRateEvaluator.evaluation(rows)`, repetitions and all.
+        key: the feedback key of the evaluator that judged the answers.
+
+    Raises:
+        ValueError: no row has that key.
+    """
+    scores: dict[Hashable, float | None] = {}
+    keys, seen = dict[str, None](), Counter[str]()
+    for row in rows:
+        found = {result.key: result.score for result in row["evaluation_results"]["results"]}
+        keys.update(dict.fromkeys(found))
+        scores[_query_id(row["example"], seen)] = found.get(key)
+    if key not in keys:
+        raise ValueError(f"no row has the feedback {key!r}; there is {_keys(keys)}")
+    return scores
+
+
+def _query_id(example: Example, seen: Counter[str]) -> str:
+    """Return the id of an example, of its further repetitions with their number."""
+    query_id = str(example.id)
+    seen[query_id] += 1
+    return query_id if seen[query_id] == 1 else f"{query_id} #{seen[query_id]}"
 
 
 _ADVICE = "documents_key= says where in the target's outputs the documents are"

@@ -20,7 +20,7 @@ from .core.retrieval import Run
 from .core.scores import Score
 
 with extra("ragas", "ragas", cures={"langchain_community": "pip install 'langchain-community<0.4.2'"}):
-    from ragas.dataset_schema import SingleTurnSample
+    from ragas.dataset_schema import EvaluationResult, SingleTurnSample
     from ragas.metrics.base import MetricType, SimpleBaseMetric, SingleTurnMetric
     from ragas.metrics.result import MetricResult
 
@@ -36,6 +36,7 @@ __all__ = [
     "NDCGAtK",
     "PrecisionAtK",
     "RecallAtK",
+    "answer_scores",
 ]
 
 _COLUMNS = {
@@ -335,6 +336,33 @@ class HitRateResult:
         return "\n".join([*lines, *(f"warning: {message}" for message in self.evaluation.warnings)])
 
     __repr__ = __str__
+
+
+def answer_scores(result: Any, metric: str, query_id: str | None = None) -> dict[Hashable, Any]:
+    """Return query id -> the score of its answer, for `evaluation.with_answers`; NaN or None where it has none.
+
+    Args:
+        result: what RAGAS' `evaluate` returned; or rows that hold the score, as of an experiment: a RAGAS Dataset, a
+            DataFrame or mappings.
+        metric: the metric that judged the answers, such as "faithfulness", or the column of its scores.
+        query_id: the column that identifies a row, as in `HitRateEvaluator.evaluate`. None: its number, from 0.
+
+    Raises:
+        ValueError: there is no such metric, or two rows have the same query_id, or one has none.
+
+    >>> answer_scores([{"id": "q1", "correct": 1.0}, {"id": "q2", "correct": 0.0}], "correct", query_id="id")
+    {'q1': 1.0, 'q2': 0.0}
+    """
+    if isinstance(result, EvaluationResult):
+        scored: Mapping[Hashable, Mapping[str, Any]] = dict(
+            zip(_rows(result.dataset, query_id), result.scores, strict=True)
+        )
+    else:
+        scored = _rows(result, query_id)
+    columns = dict.fromkeys(column for row in scored.values() for column in row)
+    if metric not in columns:
+        raise ValueError(f"no row has {metric!r}; there is {', '.join(map(repr, columns)) or 'nothing'}")
+    return {key: row.get(metric) for key, row in scored.items()}
 
 
 def _items(row: Mapping[str, object], match_on: str) -> tuple[str, list[str | None], list[str | None]]:
