@@ -16,10 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from ._documents import ItemOf
 from ._extras import extra
-from .core.matching import check_number
-from .core.metrics import Cutoffs, Metric, column_name, metrics_at
-from .core.records import Judge, Matcher
+from .core.matching import check_number, compared
+from .core.metrics import Cutoffs, Metric, named_metrics
+from .core.records import Matcher
+from .core.scoring import QueryScorer
 
 with extra("deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError
@@ -60,17 +62,18 @@ class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is
         retrieved_key: str = "retrieved_ids",
         relevant_key: str = "relevant_ids",
     ) -> None:
-        if match_on not in ("ids", "texts", "auto"):
-            raise ValueError(f'match_on must be "ids", "texts" or "auto", got {match_on!r}')
         if threshold is not None:
             check_number("threshold", threshold, up_to=1)
-        self._at = Metric(self._metric, k, theta)
-        self._judge = Judge(match=match, unique=unique)
+        at = Metric(self._metric, k, theta)
+        self._verdicts = QueryScorer(None, at, name=name, match_on=match_on, match=match, unique=unique)
         self.k, self.theta, self.match, self.unique = k, theta, match, unique
         self.threshold = threshold
-        self.match_on = "texts" if match is not None and match_on == "auto" else match_on
-        keys = [retrieved_key] * (retrieved_key != "retrieved_ids") + [relevant_key] * (relevant_key != "relevant_ids")
-        self.name = name or " ".join([column_name(self._at, match_on, match, unique=unique), *keys])
+        is_open = match_on == "auto" and match is None  # ids where a test case has them, else texts
+        self.match_on = match_on if is_open else compared(match_on, match)
+        (self.name,) = self._verdicts.metrics
+        if name is None:
+            keys = {retrieved_key: "retrieved_ids", relevant_key: "relevant_ids"}
+            self.name = " ".join([self.name, *(key for key, usual in keys.items() if key != usual)])
         self.retrieved_key, self.relevant_key = retrieved_key, relevant_key
 
     def __repr__(self) -> str:
@@ -91,11 +94,12 @@ class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is
         self.score = self.reason = self.error = None
         try:
             kind, relevant, retrieved = self._items(test_case)
-            record = self._judge(relevant, retrieved)
+            item_of = ItemOf(match_on=kind)
+            found = self._verdicts(item_of.of_relevant(relevant), item_of.of_retrieved(retrieved))
         except TypeError as error:  # which DeepEval takes for a `measure` with another signature
             raise ValueError(f"{self.name}: {error}") from error
-        self.score = self._at(record) if record.n_relevant else None
-        self.reason = f"{self._at.explain(record)} (matched on {kind})"
+        ((self.score, reason),) = found.values()
+        self.reason = f"{reason} (matched on {kind})"
         self.is_successful()
         return self.score
 
@@ -116,7 +120,8 @@ class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is
             "ids": (tuple(f"metadata[{key!r}]" for key in keys), tuple(map(metadata.get, keys))),
             "texts": (("context", "retrieval_context"), (test_case.context, test_case.retrieval_context)),
         }
-        kinds = list(columns) if self.match_on == "auto" else [self.match_on]
+        columns["spans"] = columns["ids"]
+        kinds = ["ids", "texts"] if self.match_on == "auto" else [self.match_on]
         for kind in kinds:
             relevant, retrieved = columns[kind][1]
             if relevant is not None and retrieved is not None:
@@ -142,8 +147,8 @@ class HitRateAtK(_AtK):
         name: the name in the report. None: the metric and k, as "hit_rate@5", then what differs from the defaults, as
             "hit_rate@5[contains]" or "hit_rate@5 bm25_ids": DeepEval adds up what has the same name.
         theta: for hit rate only, the share of the relevant items that makes a hit, 0 < theta <= 1. None: at least one.
-        match_on: "ids", "texts", or "auto": ids where the metadata has both sides of them, else texts. With `match`,
-            "auto" is texts.
+        match_on: "ids", "texts", "spans", or "auto": ids where the metadata has both sides of them, else texts. With
+            `match`, "auto" is what it compares. The metadata has spans in the place of ids.
         match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from each ranking before the cut, for document ids of chunks.
         retrieved_key, relevant_key: where the ids are in the metadata: a list, best first, and a list, or id -> grade.
@@ -216,6 +221,7 @@ class HitRateEvaluator(list[_AtK]):
     Args:
         k: one cutoff or several; None: all that was retrieved.
         metrics: their names, of "hit_rate", "recall", "precision", "mrr", "map" and "ndcg".
+        name: the name of a single one, and the beginning of the names of several: "bm25" gives "bm25_hit_rate@5".
         threshold, theta, match_on, match, unique, retrieved_key, relevant_key: as for `HitRateAtK`.
 
     Raises:
@@ -231,6 +237,7 @@ class HitRateEvaluator(list[_AtK]):
         metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",),
         *,
         threshold: float | None = 0.5,
+        name: str | None = None,
         theta: float | None = None,
         match_on: str = "auto",
         match: Matcher | None = None,
@@ -238,11 +245,13 @@ class HitRateEvaluator(list[_AtK]):
         retrieved_key: str = "retrieved_ids",
         relevant_key: str = "relevant_ids",
     ) -> None:
+        named = named_metrics(metrics, k, theta, name=name)
         classes = {cls._metric: cls for cls in (HitRateAtK, RecallAtK, PrecisionAtK, MRRAtK, MAPAtK, NDCGAtK)}
         super().__init__(
             classes[metric.name](
                 metric.k,
                 threshold=threshold,
+                name=None if name is None else each,
                 theta=metric.theta,
                 match_on=match_on,
                 match=match,
@@ -250,5 +259,5 @@ class HitRateEvaluator(list[_AtK]):
                 retrieved_key=retrieved_key,
                 relevant_key=relevant_key,
             )
-            for metric in metrics_at(metrics, k, theta)
+            for each, metric in named.items()
         )

@@ -191,7 +191,7 @@ def _documents(outputs: Any, key: Key, trace: Trace | None) -> Any:
 def _found_by(span: Span) -> Iterable[Any]:
     if span.status.status_code == SpanStatusCode.ERROR:
         return []  # who asked got nothing
-    documents = _ranking(span.outputs, None)
+    documents: list[Any] | None = _ranking(span.outputs, None)
     if documents is None:
         raise TypeError(
             f"the outputs of the RETRIEVER span {span.name!r} are no list, best first: {span.outputs!r:.80}"

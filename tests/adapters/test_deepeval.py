@@ -15,7 +15,7 @@ from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig, ErrorConf
 from deepeval.metrics import ExactMatchMetric
 from deepeval.test_case import LLMTestCase, RetrievedContextData
 
-from hitrate_adapters import Metric, contains
+from hitrate_adapters import Metric, contains, span_overlap
 from hitrate_adapters.deepeval import (
     HitRateAtK,
     HitRateEvaluator,
@@ -147,7 +147,26 @@ def test_is_a_list_of_metrics():
     assert [data.name for data in run([HIT], evaluator)["hit"].metrics_data] == ["hit_rate@1", "hit_rate@5", "mrr@10"]
 
 
-def test_every_option_of_a_metric_but_its_name_is_one_of_several():
+def test_the_names_of_several_have_one_beginning():
+    evaluator = HitRateEvaluator(k=(1, 2), metrics=("hit_rate", "mrr@10"), name="bm25", retrieved_key="found")
+    assert [metric.name for metric in evaluator] == ["bm25_hit_rate@1", "bm25_hit_rate@2", "bm25_mrr@10"]
+    row = LLMTestCase(name="q", input="?", metadata={"found": ["x", "a"], "relevant_ids": ["a"]})
+    assert {data.name: data.score for data in run([row], evaluator)["q"].metrics_data} == {
+        "bm25_hit_rate@1": 0.0,
+        "bm25_hit_rate@2": 1.0,
+        "bm25_mrr@10": 0.5,
+    }
+    assert [metric.name for metric in HitRateEvaluator(k=5, name="mine")] == ["mine"]
+
+
+@pytest.mark.parametrize(("name", "error"), [(" ", ValueError), (5, TypeError)])
+def test_bad_names(name, error):
+    for build_one in (HitRateAtK, HitRateEvaluator):
+        with pytest.raises(error, match="name must"):
+            build_one(5, name=name)
+
+
+def test_every_option_of_a_metric_is_one_of_several():
     options = {
         "threshold": 0.25,
         "theta": 0.5,
@@ -156,8 +175,9 @@ def test_every_option_of_a_metric_but_its_name_is_one_of_several():
         "unique": True,
         "retrieved_key": "found",
         "relevant_key": "wanted",
+        "name": "mine",
     }
-    assert options.keys() == inspect.signature(HitRateAtK).parameters.keys() - {"k", "name"}
+    assert options.keys() == inspect.signature(HitRateAtK).parameters.keys() - {"k"}
     (metric,) = HitRateEvaluator(k=3, **options)
     assert {name: getattr(metric, name) for name in options} == options
 
@@ -234,7 +254,7 @@ def test_bad_threshold(threshold, error):
 
 
 def test_bad_match_on():
-    with pytest.raises(ValueError, match='match_on must be "ids", "texts" or "auto", got \'id\''):
+    with pytest.raises(ValueError, match=r"match_on must be .*, got 'id'"):
         HitRateAtK(5, match_on="id")
 
 
@@ -344,7 +364,11 @@ BAD = {
     "a set": ({"relevant_ids": ["d1"], "retrieved_ids": {"d1"}}, "which has no order"),
     "a number": ({"relevant_ids": ["d1"], "retrieved_ids": 7}, "retrieved items must be a list"),
     "no id": ({"relevant_ids": [None], "retrieved_ids": ["d1"]}, "None"),
-    "no hash": ({"relevant_ids": [{"id": "d1"}], "retrieved_ids": ["d1"]}, "unhashable"),
+    "no hash": ({"relevant_ids": [["d1"]], "retrieved_ids": ["d1"]}, "['d1'] (list), which is no id"),
+    "True": ({"relevant_ids": [1], "retrieved_ids": [True]}, "True (bool)"),
+    "True in the gold": ({"relevant_ids": [True], "retrieved_ids": [1]}, "True (bool), which is no id"),
+    "a float": ({"relevant_ids": [1], "retrieved_ids": [1.0]}, "1.0 (float)"),
+    "blank": ({"relevant_ids": [""], "retrieved_ids": [""]}, "'' (str), which is no id"),
 }
 
 
@@ -360,7 +384,7 @@ def test_bad_items_are_an_error_of_their_row_alone(bad, run_async):
     assert [results[name].metrics_data[0].score for name in ("hit", "miss")] == [1.0, 0.0]
 
 
-# Ids and texts
+# Ids, texts and spans
 
 
 TEXTS = {"context": ["Refunds take five days."], "retrieval_context": ["Dogs are free.", "Refunds take five days."]}
@@ -377,6 +401,25 @@ def test_auto_takes_texts_where_a_side_of_ids_is_missing():
     metric = HitRateAtK()
     assert metric.measure(row) == 1.0
     assert metric.reason.endswith("(matched on texts)")
+
+
+def test_none_among_the_retrieved_is_a_slot():
+    row = LLMTestCase(input="?", metadata={"relevant_ids": ["d1"], "retrieved_ids": [None, "d1"]})
+    assert [HitRateAtK(k).measure(row) for k in (1, 2)] == [0.0, 1.0]
+
+
+def test_places_in_documents_stand_where_ids_do():
+    row = LLMTestCase(
+        name="q",
+        input="?",
+        **TEXTS,
+        metadata={"relevant_ids": [["faq.md", 20, 40]], "retrieved_ids": [["faq.md", 0, 10], ["faq.md", 10, 35]]},
+    )
+    data = run([row], HitRateEvaluator(k=(1, 2), match=span_overlap(0.5)))["q"].metrics_data
+    assert [(each.name, each.score) for each in data] == [
+        ("hit_rate@1[span_overlap(0.5)]", 0.0),
+        ("hit_rate@2[span_overlap(0.5)]", 1.0),
+    ]
 
 
 def test_a_matcher_takes_texts():
