@@ -1,7 +1,7 @@
-"""What is a retrieved document's id, text and span, in each form in which LangChain and LangSmith hand documents over.
+"""What is a retrieved document's id, text and span, in each form in which frameworks hand documents over.
 
-No framework is imported: whatever has `page_content` and `metadata` is a document, and so is a dict, unless it is a
-message of a chat.
+No framework is imported: whatever has `page_content` and `metadata` (LangChain), or `content` and `meta` (Haystack), is
+a document, and so is a dict, also in OpenInference's words (Phoenix), unless it is a message of a chat.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .core.matching import check_number
 from .core.spans import Span, as_span
 
 IdKey = str | Callable[[Any], Hashable] | None
-"""Where a document's id is: a metadata key, a function of the document, or None for `id`, else `metadata["id"]`, and
-for `metadata["source"]` where spans are compared."""
+"""Where a document's id is: a metadata key ("source.url" is the key "url" of what stands under "source"), a function of
+the document, or None for `id`, else `metadata["id"]`, and for `metadata["source"]` where spans are compared."""
 
 
 class Document(NamedTuple):
@@ -87,7 +87,7 @@ class ItemOf:
         if callable(key):
             found = call("id_key", key, document)
         elif key is not None:
-            found = document.metadata.get(key)
+            found = _at(document.metadata, key)
         else:
             found = getattr(document, "id", None)
             if is_absent(found):
@@ -144,6 +144,8 @@ class ItemOf:
 
 
 _SPEAKERS = ("human", "ai", "system", "tool", "function", "chat")  # the types of LangChain's messages
+_WORDS = (("page_content", "metadata"), ("content", "meta"))  # of LangChain and of Haystack
+_OPENINFERENCE = {"document.content": "page_content", "document.id": "id", "document.metadata": "metadata"}
 _IDS = "ids are strings that are not blank, whole numbers, or something else with a hash"
 
 
@@ -168,7 +170,7 @@ def is_document(given: object) -> bool:
 def _is_document(given: Any) -> bool:
     given = _loaded(given)
     if not isinstance(given, Mapping):
-        return hasattr(given, "page_content") and hasattr(given, "metadata")
+        return any(hasattr(given, text) and hasattr(given, metadata) for text, metadata in _WORDS)
     is_message = "content" in given and ("role" in given or given.get("type") in _SPEAKERS)
     return not is_message or "page_content" in given or "metadata" in given
 
@@ -196,9 +198,21 @@ def _document(given: Any) -> Any:
         )
     given = _loaded(given)
     if not isinstance(given, Mapping):
-        return given
+        return given if hasattr(given, "page_content") else Document(given.content, given.meta, given.id)
+    if isinstance(inner := given.get("document"), Mapping):  # of a Phoenix query for documents
+        given = {f"document.{key}": value for key, value in inner.items()}
+    given = {_OPENINFERENCE.get(key, key): value for key, value in given.items()}
     metadata = given.get("metadata", given)  # a dict without metadata is all metadata
     return Document(given.get("page_content"), metadata or {}, given.get("id"))
+
+
+def _at(metadata: Any, key: str) -> Any:
+    """Return what stands under a key, or at the end of a path of keys; None where nothing does."""
+    if key in metadata:
+        return metadata[key]
+    for part in key.split("."):
+        metadata = metadata.get(part) if isinstance(metadata, Mapping) else None
+    return metadata
 
 
 def _start(document: Any) -> int:

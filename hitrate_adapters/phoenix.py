@@ -7,8 +7,10 @@ from typing import Any
 
 from ._documents import IdKey, ItemOf
 from ._extras import extra
-from .core.metrics import Cutoffs, Metric, column_name, metrics_at
-from .core.records import Judge, Matcher
+from .core.matching import compared
+from .core.metrics import Cutoffs, Metric
+from .core.records import Matcher
+from .core.scoring import QueryScorer
 
 with extra("phoenix", "phoenix.evals"):
     from phoenix.evals import Evaluator, Score, create_evaluator
@@ -30,8 +32,9 @@ def hit_rate_evaluators(  # noqa: PLR0913 - the words that all adapters share
     """Return one Phoenix evaluator per metric and k: each gives a row a `Score` in [0, 1] with its explanation.
 
     They read the columns `retrieved`, a list of ids, texts or documents, best first, and `relevant`, a list or item ->
-    grade; `bind_evaluator` maps others. A row without relevant items, or that cannot be judged, has a `Score` whose
-    `score` is None and whose explanation says why: Phoenix would end the run at an error, or try the row again.
+    grade; `bind_evaluator` maps others, such as the documents of Phoenix' spans. A row without relevant items, or that
+    cannot be judged, has a `Score` whose `score` is None and whose explanation says why: Phoenix would end the run at
+    an error, or try the row again.
 
     Args:
         k: one cutoff or several; None: all that was retrieved.
@@ -53,32 +56,18 @@ def hit_rate_evaluators(  # noqa: PLR0913 - the words that all adapters share
     >>> score.name, score.score, score.explanation
     ('hit_rate@1', 0.0, 'no relevant item in the top 1; the first is at rank 2 of 2 retrieved')
     """
-    wanted = metrics_at(metrics, k, theta)
-    judge = Judge(match=match, unique=unique)
-    by_default = "ids" if match is None else "texts"
-    item_of = ItemOf(id_key, by_default if match_on == "auto" else match_on)
+    verdicts = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
+    item_of = ItemOf(id_key, compared(match_on, match))
 
-    def make(metric: Metric) -> Evaluator:
-        column = column_name(metric, match_on, match, unique=unique)
-        if name is not None:
-            column = f"{name}_{metric}" if wanted[1:] else name
-
+    def make(column: str) -> Evaluator:
         @create_evaluator(name=column, kind="code")
         def score(retrieved: Any, relevant: Any) -> Score:
             try:
-                items = _plain(retrieved)
-                if isinstance(items, (list, tuple)):
-                    items = list(map(item_of, items))
-                record = judge(item_of.of_relevant(_plain(relevant)), items)
+                found = verdicts(item_of.of_relevant(relevant), item_of.of_retrieved(retrieved))[column]
             except Exception as error:
                 return Score(explanation=f"cannot be scored: {error}")
-            return Score(score=metric(record) if record.n_relevant else None, explanation=metric.explain(record))
+            return Score(score=found.score, explanation=found.reason)
 
         return score
 
-    return [make(metric) for metric in wanted]
-
-
-def _plain(items: Any) -> Any:
-    """Return a list for an array of NumPy, as Parquet files give them."""
-    return items.tolist() if hasattr(items, "tolist") else items
+    return [make(column) for column in verdicts.metrics]

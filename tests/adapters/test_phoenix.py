@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -136,9 +137,61 @@ def test_documents(options, gold):
     assert [value_of(results[f"x_hit_rate@{k}_score"]["q"]) for k in (1, 2)] == [0.0, 1.0]
 
 
-def test_arrays():
-    rows = table({"q": np.array(["a"])}, {"q": np.array(["b", "a"])})
+SPAN_DOCUMENTS = [
+    {"document.content": "Dogs are free.", "document.id": "1", "document.metadata": {"file": {"name": "dogs.md"}}},
+    {
+        "document.content": "Refunds take five days.",
+        "document.id": "2",
+        "document.score": 0.5,
+        "document.metadata": {"file": {"name": "refunds.md"}},
+    },
+]
+"""What `get_spans_dataframe` of Phoenix 20.26 has in the column "attributes.retrieval.documents"."""
+
+
+@pytest.mark.parametrize("is_query", [False, True], ids=["spans", "query"])
+@pytest.mark.parametrize(
+    ("options", "gold"),
+    [
+        ({}, ["2"]),
+        ({"id_key": "file.name"}, ["refunds.md"]),
+        ({"match_on": "texts"}, ["Refunds take five days."]),
+        ({"match": contains}, ["Refunds take five days. They go to the card."]),
+    ],
+)
+def test_documents_of_spans(options, gold, is_query):
+    documents = SPAN_DOCUMENTS
+    if is_query:  # what SpanQuery().select("retrieval.documents") gives
+        documents = [{"document": {key[9:]: value for key, value in each.items()}} for each in documents]
+    results = run(table({"q": gold}, {"q": documents}), hit_rate_evaluators(k=(1, 2), name="x", **options))
+    assert [value_of(results[f"x_hit_rate@{k}_score"]["q"]) for k in (1, 2)] == [0.0, 1.0]
+
+
+COLLECTIONS = {
+    "tuple": tuple,
+    "deque": deque,
+    "values": lambda documents: {document["id"]: document for document in documents}.values(),
+    "array": lambda documents: np.array(documents, dtype=object),
+    "series": pd.Series,
+}
+
+
+@pytest.mark.parametrize("make", COLLECTIONS.values(), ids=COLLECTIONS)
+def test_collections_of_documents_are_rankings(make):
+    rows = table({"q": make(DOCUMENTS[1:])}, {"q": make(DOCUMENTS)})
+    results = run(rows, hit_rate_evaluators(k=(1, 2), name="x"))
+    assert [value_of(results[f"x_hit_rate@{k}_score"]["q"]) for k in (1, 2)] == [0.0, 1.0]
+
+
+def test_arrays_as_of_a_parquet_file():
+    rows = table({"q": np.array(["a"], dtype=object)}, {"q": np.array(["b", "a"], dtype=object)})
     assert value_of(run(rows, hit_rate_evaluators(k=2))["hit_rate@2_score"]["q"]) == 1.0
+
+
+@pytest.mark.parametrize("match_on", ["ids", "texts"])
+def test_none_is_a_slot_that_never_hits(match_on):
+    results = run(table({"q": ["a"]}, {"q": [None, "a"]}), hit_rate_evaluators(k=(1, 2), name="x", match_on=match_on))
+    assert [value_of(results[f"x_hit_rate@{k}_score"]["q"]) for k in (1, 2)] == [0.0, 1.0]
 
 
 def test_grades():
@@ -156,6 +209,8 @@ UNSCORED = {
     "nothing at all": (["a"], None, "retrieved items must be a list"),
     "None among the relevant": ([None], ["a"], "None"),
     "no document": (["a"], [{"page_content": "x", "metadata": {}}], "id_key"),
+    "no id in a span": (["a"], [{"document.content": "x"}], "id_key"),
+    "a generator": (["a"], iter(["a"]), "can be read only once"),
 }
 
 
