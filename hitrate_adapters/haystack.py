@@ -4,18 +4,20 @@ It takes and gives what Haystack's own evaluators do, so that it stands beside t
 """
 # No `from __future__ import annotations`: Haystack reads the types of inputs from the annotations as they are.
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import nan
 from typing import Any
 
+from ._documents import ItemOf
 from ._extras import extra
 from .core.evaluation import Evaluation, evaluate
-from .core.items import is_absent
-from .core.metrics import Cutoffs, Metric, column_name, metrics_at
-from .core.records import Judge, Matcher
+from .core.matching import compared
+from .core.metrics import Cutoffs, Metric
+from .core.records import Matcher
+from .core.scoring import QueryScorer
 
 with extra("haystack", "haystack"):
-    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack import component, default_from_dict, default_to_dict
     from haystack.utils import deserialize_callable, serialize_callable
 
 __all__ = ["HitRateEvaluator"]
@@ -30,7 +32,8 @@ class HitRateEvaluator:
         metrics: "hit_rate", "recall", "precision", "mrr", "map", "ndcg", also with a cutoff of their own: "mrr@10".
         name: the name of a single metric, and the beginning of the names of several: "bm25" gives "bm25_hit_rate@5".
             None: the metric and k, then what differs from the defaults, as "hit_rate@5[contains]".
-        id_key: the key of `Document.meta` that is the id; None: `Document.id`.
+        id_key: the key of `Document.meta` that is the id, or a path of keys, also as Haystack's evaluators have it:
+            "meta.source.url". None: `Document.id`.
         theta: a query is hit when that share of its relevant items is found, in (0, 1]. None: when any is.
         match_on: "ids", "texts" (`Document.content`), or "auto": texts where `match` is given, else ids.
         match: when a retrieved text counts as a relevant one, such as `contains`. None: equality. A function of a
@@ -40,6 +43,7 @@ class HitRateEvaluator:
     Raises:
         TypeError, ValueError: an argument is wrong.
 
+    >>> from haystack import Document
     >>> evaluator = HitRateEvaluator(k=(1, 2))
     >>> found = [[Document(id="d1"), Document(id="d2")], [Document(id="d3")]]
     >>> results = evaluator.run(ground_truth_documents=[["d2"], ["d3"]], retrieved_documents=found)["results"]
@@ -59,19 +63,11 @@ class HitRateEvaluator:
         match: Matcher | None = None,
         unique: bool = False,
     ) -> None:
-        if match_on not in ("ids", "texts", "auto"):
-            raise ValueError(f'match_on must be "ids", "texts" or "auto", got {match_on!r}')
-        self.match_on = ("ids" if match is None else "texts") if match_on == "auto" else match_on
-        if id_key is not None and self.match_on == "texts":
-            raise ValueError(f"texts are compared, so no id is looked up: leave out id_key={id_key!r}")
-        wanted = metrics_at(metrics, k, theta)
-        Judge(match=match, unique=unique)  # refuses rules that cannot be followed
-        self.id_key, self.match, self.unique = id_key, match, unique
-        if name is None:
-            names = [column_name(metric, match_on, match, unique=unique) for metric in wanted]
-        else:
-            names = [name] if len(wanted) == 1 else [f"{name}_{metric}" for metric in wanted]
-        self.metrics = dict(zip(names, wanted, strict=True))
+        if not isinstance(id_key, str | None):
+            raise TypeError(f"id_key must be a key of Document.meta or None, got {id_key!r}")
+        scorer = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
+        self.metrics, self.match, self.unique = scorer.metrics, match, unique
+        self._item_of = ItemOf(id_key and id_key.removeprefix("meta."), compared(match_on, match))
         self._given = {"name": name, "id_key": id_key, "match_on": match_on, "unique": unique}
 
     @component.output_types(  # type: ignore[untyped-decorator, unused-ignore] # where Haystack is not installed
@@ -98,8 +94,8 @@ class HitRateEvaluator:
                 f"each query needs both lists: ground_truth_documents has {len(ground_truth_documents)}, "
                 f"retrieved_documents {len(retrieved_documents)}"
             )
-        qrels = {row: self._items(row, relevant) for row, relevant in enumerate(ground_truth_documents)}
-        run = {row: self._items(row, retrieved) for row, retrieved in enumerate(retrieved_documents)}
+        qrels = {row: _of(row, self._item_of.of_relevant, items) for row, items in enumerate(ground_truth_documents)}
+        run = {row: _of(row, self._item_of.of_retrieved, items) for row, items in enumerate(retrieved_documents)}
         evaluation = evaluate(qrels, run, match=self.match, unique=self.unique)
         results = {name: _result(evaluation, metric) for name, metric in self.metrics.items()}
         first = next(iter(results.values()))
@@ -109,27 +105,6 @@ class HitRateEvaluator:
             "results": results,
             "evaluation": evaluation,
         }
-
-    def _items(self, row: int, items: Any) -> Any:
-        """Return what stands for the documents of a query; what is no list the core takes or refuses."""
-        return [self._item(row, item) for item in items] if isinstance(items, (list, tuple)) else items
-
-    def _item(self, row: int, item: Any) -> Any:
-        if not isinstance(item, Document):
-            return item
-        if self.match_on == "texts":
-            found, where = item.content, "content"
-        elif self.id_key is None:
-            found, where = item.id, "id"
-        else:
-            found, where = item.meta.get(self.id_key), f"meta[{self.id_key!r}]"
-        if is_absent(found):
-            keys = ", ".join(map(repr, item.meta)) or "nothing"
-            raise ValueError(
-                f"query {row}: a document has no {where} (its id is {item.id!r:.60}, its meta has {keys}): "
-                'pass as id_key= the key of its id, or compare texts by match_on="texts"'
-            )
-        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack serialises it. Raises SerializationError for a matcher without a module."""
@@ -150,6 +125,14 @@ class HitRateEvaluator:
             parameters["match"] = deserialize_callable(parameters["match"])
         made: HitRateEvaluator = default_from_dict(cls, {**data, "init_parameters": parameters})
         return made
+
+
+def _of(row: int, items_of: Callable[[Any], Any], documents: Any) -> Any:
+    """Return what stands for the documents of a query, which an error names."""
+    try:
+        return items_of(documents)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"query {row}: {error}") from error
 
 
 def _result(evaluation: Evaluation, metric: Metric) -> dict[str, Any]:

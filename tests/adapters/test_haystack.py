@@ -3,8 +3,11 @@
 import importlib
 import inspect
 import math
+import re
 import warnings
+from collections import deque
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from haystack import Document, Pipeline, component
@@ -254,6 +257,46 @@ def test_items(options, relevant):
     assert [result["score"] for result in output["results"].values()] == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("key", ["source.url", "meta.source.url"])
+def test_a_path_of_keys_as_haystacks_own_evaluators_have_it(key):
+    relevant = [[Document(meta={"source": {"url": "/b"}})], [Document(meta={"source": {"url": "/c"}})]]
+    retrieved = [[Document(content=url, meta={"source": {"url": url}}) for url in ("/a", "/b")] for _ in relevant]
+    evaluator = HitRateEvaluator(k=(1, 2), id_key=key)
+    made = Pipeline.loads(pipeline(evaluator).dumps(), **TRUST)
+    results = run(made, relevant, retrieved)["results"]
+    assert {name: result["individual_scores"] for name, result in results.items()} == {
+        "hit_rate@1": [0.0, 0.0],
+        "hit_rate@2": [1.0, 0.0],
+    }
+    if "document_comparison_field" in inspect.signature(DocumentRecallEvaluator).parameters:
+        theirs = DocumentRecallEvaluator(document_comparison_field="meta.source.url").run(relevant, retrieved)
+        assert theirs["individual_scores"] == [1.0, 0.0]
+
+
+def test_a_key_with_a_dot_is_a_key_before_it_is_a_path():
+    found = [Document(meta={"a.b": "flat", "a": {"b": "nested"}})]
+    assert evaluate(HitRateEvaluator(k=1, id_key="a.b"), [["flat"]], [found])["score"] == 1.0
+
+
+@pytest.mark.parametrize("gold", [UUID(int=7), str(UUID(int=7)), Document(meta={"key": UUID(int=7)})], ids=repr)
+@pytest.mark.parametrize("found", [UUID(int=7), str(UUID(int=7))], ids=repr)
+def test_a_uuid_is_compared_as_a_string(gold, found):
+    retrieved = [Document(meta={"key": found})]
+    assert evaluate(HitRateEvaluator(k=1, id_key="key"), [[gold]], [retrieved])["score"] == 1.0
+
+
+@pytest.mark.parametrize("match_on", ["ids", "texts"])
+def test_none_is_a_slot_that_never_hits(match_on):
+    output = evaluate(HitRateEvaluator(k=(1, 2), match_on=match_on), [["a"]], [[None, Document(id="a", content="a")]])
+    assert [result["score"] for result in output["results"].values()] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("make", [tuple, deque, lambda found: dict(enumerate(found)).values()], ids=repr)
+def test_collections_of_documents_are_rankings(make):
+    output = HitRateEvaluator(k=(1, 2)).run([make(ids("d1"))], [make(ids("d2", "d1"))])
+    assert [result["score"] for result in output["results"].values()] == [0.0, 1.0]
+
+
 def test_an_id_that_haystack_made_depends_on_the_meta():
     same_text = (
         [Document(content="Refunds take five days.", meta={"page": 1})],
@@ -272,6 +315,7 @@ BAD = {
     "nothing at all": ([ids("a"), ids("b")], [ids("a"), None], TypeError, "query 1: retrieved items must be a list"),
     "a set": ([ids("a")], [{"a"}], TypeError, "query 0: .* which has no order"),
     "None among the relevant": ([[None]], [ids("a")], ValueError, "query 0: .*None"),
+    "a generator": ([ids("a")], [iter(ids("a"))], TypeError, "query 0: retrieved items are a list_iterator"),
     "no relevant documents": ([[]], [ids("a")], ValueError, "none of 1 queries can be scored"),
 }
 
@@ -283,13 +327,25 @@ def test_bad_input_is_an_error_that_names_the_query(bad):
         HitRateEvaluator(k=1).run(relevant, retrieved)
 
 
-def test_an_absent_id_is_an_error_that_says_where():
-    with pytest.raises(ValueError, match=r"query 0: a document has no meta\['url'\].*its meta has 'source'.*id_key="):
-        HitRateEvaluator(id_key="url").run([["a"]], [documents(source="faq.md")])
+@pytest.mark.parametrize("key", ["url", "meta.url", "source.url"])
+def test_an_absent_id_is_an_error_that_says_where(key):
+    wanted = re.escape(key.removeprefix("meta."))
+    with pytest.raises(
+        ValueError, match=rf"query 0: a document has no metadata\['{wanted}'\].*metadata has 'source'.*id_key="
+    ):
+        HitRateEvaluator(id_key=key).run([["a"]], [documents(source="faq.md")])
+
+
+@pytest.mark.parametrize("wrong", [True, 1.0, float("nan"), " ", ["a"]], ids=repr)
+def test_what_can_be_no_id_never_matches(wrong):
+    with pytest.raises(ValueError, match=r"query 0: a document has no id: .*ids are strings that are not blank, whole"):
+        HitRateEvaluator(id_key="page").run([[1]], [[Document(meta={"page": wrong})]])
+    with pytest.raises(ValueError, match=r"query 0: a relevant item is .* which is no id"):
+        HitRateEvaluator(id_key="page").run([[wrong]], [[Document(meta={"page": 1})]])
 
 
 def test_an_absent_text_is_an_error():
-    with pytest.raises(ValueError, match="query 1: a document has no content"):
+    with pytest.raises(TypeError, match="query 1: a document has no text: Document\\(id=d1"):
         HitRateEvaluator(match_on="texts").run([["a"], ["a"]], [[Document(content="a")], ids("d1")])
 
 
@@ -298,11 +354,19 @@ def test_ids_of_another_space_are_a_warning():
         HitRateEvaluator(k=1).run([["faq.md"]], [ids("d1")])
 
 
-def test_bad_options():
-    with pytest.raises(ValueError, match="match_on must be"):
-        HitRateEvaluator(match_on="id")
-    with pytest.raises(ValueError, match="texts are compared, so no id is looked up: leave out id_key='source'"):
-        HitRateEvaluator(match=contains, id_key="source")
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"match_on": "id"}, ValueError, "match_on must be"),
+        ({"match": contains, "id_key": "source"}, ValueError, "texts are compared, .*: leave out id_key='source'"),
+        ({"id_key": len}, TypeError, "id_key must be a key of Document.meta or None, got <built-in function len>"),
+        ({"name": 5}, TypeError, "name must be a str or None, got 5"),
+        ({"metrics": 5}, TypeError, "metrics must be a name"),
+    ],
+)
+def test_bad_options(options, error, message):
+    with pytest.raises(error, match=message):
+        HitRateEvaluator(**options)
 
 
 # The example
