@@ -64,7 +64,7 @@ def test_the_interval_is_that_of_the_closed_form_of_its_variance(table):
     assert high == pytest.approx(max(r, tanh(atanh(phi) + half)))
 
 
-def coverage(n, p_hit, right_given_hit, right_given_miss):
+def coverage(interval_of, n, p_hit, right_given_hit, right_given_miss):
     """Return how probable it is that the interval covers phi: over every table of n, by its probability."""
     shares = [
         p_hit * right_given_hit,
@@ -90,7 +90,7 @@ def coverage(n, p_hit, right_given_hit, right_given_miss):
             counts[1] + rest,
         ):
             continue
-        low, high = of_table(*counts)[1]
+        low, high = interval_of(*counts)
         defined += probability
         covered += probability * (low <= phi <= high)
     return covered / defined
@@ -101,7 +101,21 @@ def coverage(n, p_hit, right_given_hit, right_given_miss):
     [(0.8, 0.85, 0.3), (0.7, 0.84, 0.4), (0.9, 0.9, 0.5), (0.5, 0.5, 0.5)],
 )
 def test_the_interval_covers_phi_as_often_as_it_says(p_hit, right_given_hit, right_given_miss):
-    assert 0.935 < coverage(30, p_hit, right_given_hit, right_given_miss) < 0.975
+    assert 0.935 < coverage(lambda *table: of_table(*table)[1], 30, p_hit, right_given_hit, right_given_miss) < 0.975
+
+
+def test_the_interval_covers_less_where_phi_is_near_1():
+    assert coverage(lambda *table: of_table(*table)[1], 30, 0.6, 0.97, 0.1) == pytest.approx(0.9, abs=0.005)
+
+
+def test_the_interval_for_two_normal_variables_does_not():
+    def of_fisher(*table):
+        phi = of_table(*table)[0]
+        middle = atanh(max(-0.999999, min(0.999999, phi)))
+        return tanh(middle - 1.96 / 27**0.5), tanh(middle + 1.96 / 27**0.5)
+
+    assert coverage(of_fisher, 30, 0.9, 0.9, 0.5) == pytest.approx(0.68, abs=0.005)
+    assert coverage(of_fisher, 30, 0.8, 0.85, 0.3) == pytest.approx(0.835, abs=0.005)
 
 
 @given(
