@@ -23,10 +23,18 @@ _UNSPACED = (
 )
 _LETTER = rf"[^\W{_UNSPACED}]"
 # What shows no trace of itself (Unicode's Default_Ignorable_Code_Point), such as soft hyphens and zero-width spaces.
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_GAP = rf" (?:(?=[{_UNSPACED}])|(?<=[{_UNSPACED}] ))"
+# Apostrophes, quotation marks, and hyphens, dashes and the minus sign, as they are typed.
+_TYPED = {
+    **dict.fromkeys("\u02bc\u2018\u2019\u201a\u201b", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+}
+_SIGN = f"[{''.join(_TYPED)}]"
 _LONG = 4_000  # characters: of longer texts only a few are kept for the next comparison
 _ENOUGH = 20  # characters: a shorter crumb of a gold text is in every other document too, and so is a shorter gold text
 
@@ -35,7 +43,8 @@ def same_text(retrieved: str, relevant: str) -> bool:
     r"""Tell whether two texts are the same once case, character width and white space are folded.
 
     The folding is Unicode's NFKC_Casefold, which also unites composed and decomposed letters and drops what cannot be
-    seen, such as soft hyphens and zero-width spaces. Blank text matches nothing.
+    seen, such as soft hyphens. Typographic quotes and dashes are those that are typed, white space is one space, and
+    none beside a character of a script without spaces. Blank text matches nothing.
     Raises TypeError where either side is not a str.
 
     >>> same_text("  Paris is the CAPITAL\nof France.", "Paris is the capital of France.")
@@ -92,10 +101,7 @@ class Overlap:
 
     def __call__(self, retrieved: str, relevant: str) -> bool:
         """Tell whether enough of the relevant text's words are in the retrieved one."""
-        words = _words(relevant)
-        if not words:
-            return same_text(retrieved, relevant)
-        return len(words & _words(retrieved)) / len(words) >= self.share
+        return _share_held(retrieved, relevant) >= self.share
 
     def __repr__(self) -> str:
         """Show the call that makes it."""
@@ -133,10 +139,7 @@ class Similar:
 
     def __call__(self, retrieved: str, relevant: str) -> bool:
         """Tell whether the two texts are alike enough."""
-        chunk, gold = _trigrams(retrieved), _trigrams(relevant)
-        if not chunk or not gold:
-            return False
-        return 2 * len(chunk & gold) / (len(chunk) + len(gold)) >= self.share
+        return _likeness(retrieved, relevant) >= self.share
 
     def __repr__(self) -> str:
         """Show the call that makes it."""
@@ -168,6 +171,18 @@ def check_number(name: str, value: object, *, above: float = -inf, up_to: float 
         raise ValueError(f"{name} must be above {above:g} and at most {up_to:g}, got {value!r}")
 
 
+def _share_held(retrieved: str, relevant: str) -> float:
+    """Return the share of the relevant text's words that are in the retrieved one."""
+    words = _words(relevant)
+    return len(words & _words(retrieved)) / len(words) if words else float(same_text(retrieved, relevant))
+
+
+def _likeness(retrieved: str, relevant: str) -> float:
+    """Return the Sørensen-Dice coefficient of two texts' trigrams; 0.0 where one is blank."""
+    chunk, gold = _trigrams(retrieved), _trigrams(relevant)
+    return 2 * len(chunk & gold) / (len(chunk) + len(gold)) if chunk and gold else 0.0
+
+
 def _letter(text: str) -> str:
     r"""Return a pattern of the characters of words, with the combining marks of the text, which are not in \w."""
     marks = "".join(sorted(c for c in set(text) if category(c).startswith("M")))
@@ -176,8 +191,8 @@ def _letter(text: str) -> str:
 
 def _in_whole_words(gold: str, chunk: str) -> bool:
     letter = _letter(chunk)
-    before = rf"(?<!{_LETTER})" if re.match(letter, gold) else ""
-    after = rf"(?!{letter})" if re.match(letter, gold[-1]) else ""
+    before = rf"(?<!{letter})" if re.match(letter, gold) else ""
+    after = rf"(?!{letter})" if re.match(letter, gold[-1]) else rf"(?!(?!{_LETTER}){letter})"
     return re.search(before + re.escape(gold) + after, chunk) is not None
 
 
@@ -213,8 +228,11 @@ def _trigrams(text: str) -> frozenset[str]:
 
 @_kept(4096)
 def _folded(text: str) -> str:
-    seen = text if text.isascii() else _UNSEEN.sub("", text)
-    return " ".join(normalize("NFKC", normalize("NFKC", seen).casefold()).split())
+    if text.isascii():
+        return " ".join(text.lower().split())
+    seen = normalize("NFKC", re.sub(_UNSEEN, "", text)).casefold()
+    typed = re.sub(_SIGN, lambda sign: _TYPED[sign[0]], seen)
+    return normalize("NFKC", re.sub(_GAP, "", " ".join(typed.split())))
 
 
 @_kept(1024)

@@ -4,6 +4,7 @@ import inspect
 import pickle
 from collections import Counter
 from fractions import Fraction
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -229,6 +230,8 @@ def test_overlap_is_the_definition(retrieved, relevant):
         ("C++", "in C++20", True),
         ("\u4e94\u5929", "\u9700\u8981\u4e94\u5929\u3002", True),
         ("\u0915\u0932", "\u0915\u0932\u093e", False),  # Hindi: kal, kala
+        ("\u0928", "\u0915\u093f\u0928", False),  # Hindi: na, kin
+        ("\u0e01", "\u0e01\u0e35", False),  # Thai: ko, ki
         ("\u0915\u0932", "\u092f\u0939 \u0915\u0932 \u0939\u0948", True),
         ("x" * 19, "x" * 20, False),
         ("x" * 20, "x" * 21, True),
@@ -250,6 +253,135 @@ def test_a_short_gold_text_must_be_whole_words_of_the_chunk(gold, chunk, is_in):
 def test_combining_marks_are_part_of_a_word(gold, chunk):
     assert not overlap(0.1)(chunk, gold)
     assert overlap(1)(f"{gold} {chunk}", gold)
+
+
+# Hard texts: which of the four matchers see through what. Each pair is tried from both sides but for overlap.
+
+SEERS = {"same": same_text, "contains": contains, "overlap": overlap(1), "similar": similar(0.8)}
+ALL, NONE = set(SEERS), set()
+HARD = {
+    # What folding sees through
+    "decomposed letters": ("La cr\u00e8me est pr\u00eate.", "La cre\u0300me est pre\u0302te.", ALL),
+    "decomposed Hangul": ("\ud658\ubd88\uc740 \uc624\uc77c", normalize("NFD", "\ud658\ubd88\uc740 \uc624\uc77c"), ALL),
+    "full-width forms": ("\uff21\uff22\uff23\uff11\uff12\uff13 \u8fd4\u91d1", "abc123 \u8fd4\u91d1", ALL),
+    "half-width katakana": ("\uff98\uff8c\uff67\uff9d\uff84\uff9e", "\u30ea\u30d5\u30a1\u30f3\u30c9", ALL),
+    "ligatures": ("The o\ufb03ce \ufb01nds \ufb02aws.", "The office finds flaws.", ALL),
+    "soft hyphens": ("Re\u00adfunds take five days.", "Refunds take five days.", ALL),
+    "zero-width spaces": (
+        "\u0e01\u0e32\u0e23\u200b\u0e04\u0e37\u0e19\u200b\u0e40\u0e07\u0e34\u0e19",
+        "\u0e01\u0e32\u0e23\u0e04\u0e37\u0e19\u0e40\u0e07\u0e34\u0e19",
+        ALL,
+    ),
+    "two spellings of a Thai vowel": (
+        "\u0e19\u0e49\u0e33\u0e15\u0e32\u0e25",
+        "\u0e19\u0e49\u0e4d\u0e32\u0e15\u0e32\u0e25",
+        ALL,
+    ),
+    "no-break spaces": ("5\u00a0000\u202feuros", "5 000 euros", ALL),
+    "typographic signs": ("\u201cIt isn\u2019t paid\u201d \u2013 yet", '"It isn\'t paid" - yet', ALL),
+    "lines of Chinese": (
+        "\u9000\u6b3e\u9700\u8981\n  \u4e94\u5929\u3002\n\u72d7",
+        "\u9000\u6b3e\u9700\u8981\u4e94\u5929\u3002\u72d7",
+        ALL,
+    ),
+    "spaces in Japanese": ("\u8fd4\u91d1 \u306f 5 \u65e5", "\u8fd4\u91d1\u306f5\u65e5", ALL),
+    "indentation of code": ("def pay(x):\n\tif x:\n\t\treturn x", "def pay(x):\n    if x:\n        return x", ALL),
+    "superscripts, which are digits then": ("10\u00b2 metres", "102 metres", ALL),
+    "case in code": ("class User", "class user", ALL),
+    # What stands beside words
+    "emphasis in Markdown": (
+        "Refunds take **five** working days.",
+        "Refunds take five working days.",
+        {"overlap", "similar"},
+    ),
+    "a link in Markdown": ("Ask [the desk](https://example.org/desk).", "Ask the desk.", {"overlap"}),
+    "a heading in Markdown": (
+        "# Refunds\n\nThey take five working days.",
+        "Refunds They take five working days.",
+        {"contains", "overlap", "similar"},
+    ),
+    "bullets": (
+        "- Refunds take five days.\n- Dogs travel free.",
+        "Refunds take five days. Dogs travel free.",
+        {"overlap", "similar"},
+    ),
+    "a table and its cells": ("| item | days |\n|---|---|\n| refund | five |", "item days refund five", {"overlap"}),
+    "a table in other columns": (
+        "| item   | days |\n| ------ | ---- |\n| refund | five |",
+        "| item | days |\n|---|---|\n| refund | five |",
+        {"overlap", "similar"},
+    ),
+    "tags": ("<p>Refunds take <b>five</b> days.</p>", "Refunds take five days.", {"overlap"}),
+    "an entity": ("Refunds &amp; returns take five days.", "Refunds & returns take five days.", {"overlap", "similar"}),
+    "spaces in code": ("total=price+tax", "total = price + tax", {"overlap"}),
+    "a full stop": (
+        "\u8fd4\u91d1\u306f\u4e94\u65e5\u304b\u304b\u308a\u307e\u3059\u3002",
+        "\u8fd4\u91d1\u306f\u4e94\u65e5\u304b\u304b\u308a\u307e\u3059",
+        {"contains", "overlap", "similar"},
+    ),
+    # What stands inside words
+    "misread letters": (
+        "Refunds take flve working days to arrlve.",
+        "Refunds take five working days to arrive.",
+        {"similar"},
+    ),
+    "a word broken at the end of its line": (
+        "They take more than five days in sum-\nmer.",
+        "They take more than five days in summer.",
+        {"similar"},
+    ),
+    "accents that were lost": ("La creme brulee", "La cr\u00e8me br\u00fbl\u00e9e", NONE),
+    "vowel signs of Arabic": (
+        "\u0627\u0644\u0633\u0644\u0627\u0645",
+        "\u0627\u0644\u0633\u064e\u0651\u0644\u0627\u0645\u064f",
+        NONE,
+    ),
+    "traditional and simplified Chinese": ("\u9000\u6b3e\u6642\u9593", "\u9000\u6b3e\u65f6\u95f4", NONE),
+    "camel case and underscores": ("getUserName(id)", "get_user_name(id)", NONE),
+    "figures and words": ("5 days", "five days", NONE),
+    # What they do not see: the order of sentences, and meaning
+    "another order": (
+        "Dogs travel free. Bicycles go in the last carriage.",
+        "Bicycles go in the last carriage. Dogs travel free.",
+        {"overlap", "similar"},
+    ),
+    "another number": ("Refunds take nine working days.", "Refunds take five working days.", {"similar"}),
+    "the opposite": (
+        "Refunds do not take five working days.",
+        "Refunds do take five working days.",
+        {"overlap", "similar"},
+    ),
+    "something else": ("Dogs travel free of charge on a lead.", "Refunds take five working days.", NONE),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_what_each_matcher_sees_through(name):
+    chunk, gold, seers = HARD[name]
+    assert {seer for seer, match in SEERS.items() if match(chunk, gold)} == seers
+    assert {seer for seer, match in SEERS.items() if match(gold, chunk)} - {"overlap"} == seers - {"overlap"}
+
+
+@pytest.mark.parametrize("name", [name for name, (_, _, seers) in HARD.items() if seers is ALL])
+@pytest.mark.parametrize("around", ["{}", "\u72d7 {} \u72d7", "Before. {} After."])
+def test_contains_finds_hard_texts_in_a_chunk(name, around):
+    chunk, gold, _ = HARD[name]
+    assert contains(around.format(chunk), gold)
+    assert contains(around.format(gold), chunk)
+
+
+@pytest.mark.parametrize(
+    ("gold", "chunk", "is_in"),
+    [
+        ("5", "\u8fd4\u91d1\u306f 15 \u65e5", False),
+        ("5", "\u8fd4\u91d1\u306f 5 \u65e5", True),
+        ("5", "\u8fd4\u91d1\u306f5\u65e5", True),
+        ("API", "\u8fd4\u91d1APIs \u306f", False),
+        ("API", "\u8fd4\u91d1API\u306f", True),
+    ],
+)
+def test_a_short_gold_text_is_whole_words_beside_a_script_without_spaces(gold, chunk, is_in):
+    assert contains(chunk, gold) is is_in
 
 
 def kept(prepare):
