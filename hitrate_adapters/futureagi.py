@@ -12,13 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from ._extras import extra
-from .core.items import Items, string_id
+from .core.items import string_id
 from .core.metrics import Metric
-from .core.records import Judge, Matcher
+from .core.records import Matcher
 from .core.scores import Score, mean
+from .core.scoring import QueryScorer
 
 __all__ = ["METRIC_OF", "Result", "Results", "evaluate", "register"]
 
@@ -89,9 +91,9 @@ def evaluate(  # noqa: PLR0913 - options, by name only
 
     Args:
         eval_name: "hit_rate", "recall_at_k", "precision_at_k", "ndcg_at_k", "mrr" or "mean_average_precision".
-        hypothesis: what was retrieved, best first: a list of texts or ids, or that list as a string of JSON. A list
-            whose elements are lists, or strings that begin with "[", is a batch, and each element a row.
-        reference: what is relevant, in the same form; or item -> grade, also in JSON, for graded nDCG.
+        hypothesis: what was retrieved, best first: a list of texts or ids, or item -> score, or either as a string of
+            JSON. A list or a column of these, whose strings begin with "[" or "{", is a batch, and each element a row.
+        reference: what is relevant, in the same form; item -> grade is for graded nDCG.
         k: the cutoff; None: all that was retrieved.
         theta: for hit rate only, the share of the reference that makes a hit, 0 < theta <= 1. None: at least one item.
         match: when a retrieved text counts as a relevant one, such as `contains`. None: equality.
@@ -109,11 +111,12 @@ def evaluate(  # noqa: PLR0913 - options, by name only
     if not isinstance(eval_name, str) or eval_name not in METRIC_OF:
         raise ValueError(f"unknown evaluation {eval_name!r}: one of {', '.join(METRIC_OF)}")
     metric = Metric(METRIC_OF[eval_name], k, theta)
-    judge = Judge(match=match, unique=unique)
+    verdicts = QueryScorer(None, metric, match=match, unique=unique)
+    hypothesis, reference = _plain(hypothesis), _plain(reference)
     if _is_batch(hypothesis) or _is_batch(reference):
         rows = _rows(hypothesis, reference)
-        return Results([_result(eval_name, metric, judge, *row) for row in rows], metric)
-    return _result(eval_name, metric, judge, hypothesis, reference)
+        return Results([_result(eval_name, verdicts, *row) for row in rows], metric)
+    return _result(eval_name, verdicts, hypothesis, reference)
 
 
 def register() -> None:
@@ -177,20 +180,31 @@ def register() -> None:
         LOCAL_CAPABLE_METRICS.add(name)
 
 
-def _result(eval_name: str, metric: Metric, judge: Judge, hypothesis: object, reference: object) -> Result:
+def _result(eval_name: str, verdicts: QueryScorer, hypothesis: object, reference: object) -> Result:
     try:
-        record = judge(_items("reference", reference), _items("hypothesis", hypothesis))
+        relevant = _items("reference", reference)
+        if verdicts.judge.match is None and not all(map(str.strip, relevant)):
+            raise ValueError("reference holds blank text, which nothing can match: leave it out")
+        ((score, reason),) = verdicts(relevant, _items("hypothesis", hypothesis)).values()
     except Exception as error:
         return Result(eval_name, None, f"{type(error).__name__}: {error}", "failed")
-    if not record.n_relevant:
-        return Result(eval_name, None, metric.explain(record), "skipped")
-    return Result(eval_name, metric(record), metric.explain(record))
+    return Result(eval_name, score, reason, "skipped" if score is None else "completed")
+
+
+def _plain(given: Any) -> Any:
+    """Return a list for a column of pandas and for an array of NumPy."""
+    return given.tolist() if hasattr(given, "tolist") else given
 
 
 def _is_batch(given: object) -> bool:
-    return isinstance(given, (list, tuple)) and any(
-        isinstance(row, (list, tuple)) or (isinstance(row, str) and row.lstrip().startswith("[")) for row in given
-    )
+    return isinstance(given, (list, tuple)) and any(map(_is_row, given))
+
+
+def _is_row(given: object) -> bool:
+    """Tell whether an element of a list is all of one query's items, or what should be."""
+    if isinstance(given, Mapping):
+        return all(isinstance(number, Real) for number in given.values())
+    return given.lstrip().startswith(("[", "{")) if isinstance(given, str) else isinstance(_plain(given), (list, tuple))
 
 
 def _rows(hypothesis: object, reference: object) -> Iterable[tuple[object, object]]:
@@ -201,8 +215,8 @@ def _rows(hypothesis: object, reference: object) -> Iterable[tuple[object, objec
     ):
         return zip(hypothesis, reference, strict=True)
     raise ValueError(
-        "a list with an element that is a list, or a string that begins with '[', is a batch, with as many rows in the "
-        f"hypothesis, {_size(hypothesis)}, as in the reference, {_size(reference)}: "
+        "a list with an element that is a list, or a string that begins with '[' or '{', is a batch, with as many rows "
+        f"in the hypothesis, {_size(hypothesis)}, as in the reference, {_size(reference)}: "
         "pass texts of a single query that begin so as json.dumps(texts)"
     )
 
@@ -211,24 +225,34 @@ def _size(side: object) -> str:
     return f"{len(side)} rows" if isinstance(side, (list, tuple)) else f"no list but {side!r:.60}"
 
 
-def _items(side: str, given: object) -> Items:
-    """Return the items of one side of a row, ids as `str`."""
+def _items(side: str, given: Any) -> Any:
+    """Return the items of one side of a row, ids as `str`; blank ones that were retrieved as None, which never hits."""
+    given = _plain(given)
     if isinstance(given, str):
         try:
-            given = json.loads(given)
+            given = json.loads(given, object_pairs_hook=_object)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{side} is no JSON ({error}): {given!r:.60}") from error
     if isinstance(given, Mapping):
-        return {_item(side, item): number for item, number in given.items()}
+        return _object([(_item(side, item), number) for item, number in given.items()])
     if not isinstance(given, (list, tuple)):
         raise TypeError(f"{side} must be a list, or one as JSON; found {given!r:.60} ({type(given).__name__})")
     return [_item(side, item) for item in given]
 
 
+def _object(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return a dict of what has one value for each key; JSON itself would take the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{max(keys, key=keys.count)!r:.60} has two values")
+    return found
+
+
 def _item(side: str, item: object) -> str | None:
-    if item is None and side == "hypothesis":  # a slot that never hits
-        return None
     found = string_id(item)
+    if side == "hypothesis" and (item is None or (found is not None and not found.strip())):
+        return None
     if found is None:
         raise ValueError(f"{side} holds {item!r:.60} ({type(item).__name__}): an item is a str, or an int as an id")
     return found

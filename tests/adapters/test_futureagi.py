@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from hitrate_adapters import Metric, contains
@@ -96,6 +98,9 @@ def test_an_empty_reference_is_skipped(hypothesis, reference):
         ("[NaN]", "ValueError: hypothesis holds nan (float)"),
         ("[true]", "ValueError: hypothesis holds True (bool)"),
         ('{"a": "high"}', "TypeError: the score of 'a' must be a number"),
+        ('{"a": 2, "b": 1, "a": 0}', "ValueError: hypothesis is no JSON ('a' has two values)"),
+        ({1: 0.5, "1": 0.4}, "ValueError: '1' has two values"),
+        ([{"text": "a"}], "ValueError: hypothesis holds {'text': 'a'} (dict)"),
     ],
     ids=lambda given: repr(given)[:40],
 )
@@ -117,6 +122,19 @@ def test_none_in_the_reference_is_failed():
         "failed",
         "ValueError: reference holds None (NoneType): an item is a str, or an int as an id",
     )
+
+
+@pytest.mark.parametrize("reference", [[""], ["a", " "], '["\\n"]', {"": 1}], ids=repr)
+def test_blank_text_in_the_reference_is_failed(reference):
+    result = hit(["", "a"], reference)
+    assert (result.score, result.status) == (None, "failed")
+    assert result.reason == "ValueError: reference holds blank text, which nothing can match: leave it out"
+
+
+def test_blank_text_in_the_hypothesis_is_a_slot():
+    assert evaluate("mrr", hypothesis=["", " ", "a"], reference=["a"]).score == 1 / 3
+    assert hit(["", "a"], ["a"], k=1).score == 0.0
+    assert hit([" "], [" "], match=lambda retrieved, relevant: retrieved == relevant).score == 0.0
 
 
 def test_none_in_the_hypothesis_is_a_slot():
@@ -185,6 +203,37 @@ def test_a_row_that_fails_loses_no_other():
 def test_rows_of_two_forms():
     results = hit(['["a"]', ["b"]], [["a"], '{"b": 2}'])
     assert [result.score for result in results] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("form", [json.dumps, dict], ids=lambda form: form.__name__)
+def test_rows_may_have_scores_and_grades_alone(form):
+    hypothesis = [form({"a": 0.9, "b": 0.1}), form({"c": 0.5})]
+    results = hit(hypothesis, [form({"b": 2}), form({"c": 1})], k=1)
+    assert [(result.score, result.status) for result in results] == [(0.0, "completed"), (1.0, "completed")]
+
+
+def test_rows_that_are_all_broken_are_all_failed():
+    results = hit(['["a"', '{"a"', "['a']"], ['["a"', '{"a"', "['a']"])
+    assert [(result.score, result.status) for result in results] == [(None, "failed")] * 3
+
+
+def test_strings_of_another_form_are_texts_of_one_query():
+    assert hit(["null", "none"], ["null"], k=1).score == 1.0
+
+
+@pytest.mark.parametrize("form", [json.dumps, list, np.array], ids=["JSON", "list", "array"])
+@pytest.mark.parametrize(
+    "column", [pd.Series, lambda rows: np.array([*rows, None], dtype=object)[:-1]], ids=["pandas", "NumPy"]
+)
+def test_columns_of_a_table(column, form):
+    hypothesis, reference = [["x", "a"], ["b", "y"], ["z", "z"]], [["a"], ["b"], ["c"]]
+    results = hit(column(list(map(form, hypothesis))), column(list(map(form, reference))), k=2)
+    assert [result.score for result in results] == [1.0, 1.0, 0.0]
+
+
+def test_an_array_is_one_query():
+    assert hit(np.array(["x", "a"]), pd.Series(["a"]), k=2).score == 1.0
+    assert hit(np.array([7, 8]), pd.Series([8]), k=1).score == 0.0
 
 
 @pytest.mark.parametrize(

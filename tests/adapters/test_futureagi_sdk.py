@@ -1,6 +1,8 @@
 """Future AGI's own `fi.evals.evaluate`, `LocalEvaluator` and metrics after `register()`."""
 
+import doctest
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -114,6 +116,13 @@ def test_the_only_row_that_fails():
     done = LocalEvaluator().evaluate("hit_rate", [{"hypothesis": "[", "reference": ["a"]}])
     assert [result.output for result in done.results.eval_results] == [None]
     assert "hypothesis is no JSON" in done.errors["hit_rate"]
+
+
+def test_the_session_of_the_page():
+    page = (Path(__file__).parents[2] / "docs" / "futureagi.md").read_text(encoding="utf-8")
+    (session,) = re.findall(r"^```text\n(>>> from fi.*?)^```", page, re.DOTALL | re.MULTILINE)
+    test = doctest.DocTestParser().get_doctest(session, {}, "futureagi.md", None, 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 def test_register_twice_is_register_once():
