@@ -18,8 +18,9 @@ from typing import Any
 
 from ._extras import extra
 from .core.items import is_absent, string_id
-from .core.metrics import Cutoffs, Metric, column_name, metrics_at
-from .core.records import Items, Judge, Matcher
+from .core.metrics import Cutoffs, Metric
+from .core.records import Items, Matcher
+from .core.scoring import QueryScorer
 
 with extra("trulens", "trulens.core"):
     from trulens.core import Metric as TruLensMetric
@@ -75,35 +76,33 @@ def hit_rate_metrics(  # noqa: PLR0913 - the words that all adapters share
     ['hit_rate@1', 'hit_rate@5', 'ndcg@10']
     """
     selectors = _selectors(source, query=query, retrieved=retrieved)
-    judge = Judge(match=match, unique=unique)
+    verdicts = QueryScorer(k, metrics, theta=theta, name=name, match=match, unique=unique)
     qrels = _qrels(golden)
     for key, relevant in qrels.items():
-        judge(relevant, [], key)  # raises where it could not be judged by
-    wanted = metrics_at(metrics, k, theta)
-    named = {column_name(metric, match=match, unique=unique): metric for metric in wanted}
-    if name is not None:
-        named = {name if len(wanted) == 1 else f"{name}_{column}": metric for column, metric in named.items()}
+        verdicts.judge(relevant, [], key)  # raises where it could not be judged by
+        if match is None and any(map(_is_blank, relevant)):
+            raise ValueError(
+                f"query {key!r}: the relevant items hold blank text, which nothing can match: leave it out"
+            )
     return [
         TruLensMetric(
             name=column,
-            implementation=_implementation(metric, judge, qrels, source),
+            implementation=_implementation(column, verdicts, qrels, source),
             selectors=selectors,
             higher_is_better=True,
         )
-        for column, metric in named.items()
+        for column in verdicts.metrics
     ]
 
 
-def _implementation(metric: Metric, judge: Judge, qrels: Mapping[Hashable, Items], source: str) -> _Score:
+def _implementation(column: str, verdicts: QueryScorer, qrels: Mapping[Hashable, Items], source: str) -> _Score:
     """Return the function that TruLens calls; its arguments are named as the selectors."""
 
     def score(query: Any, retrieved: Any) -> tuple[float | None, dict[str, str]]:
-        if query not in qrels:
-            raise SkipEval(f"the golden set has no query {query!r:.80}")
-        record = judge(qrels[query], _ranking(retrieved), query)
-        if not record.n_relevant:
-            raise SkipEval(metric.explain(record))
-        return metric(record), {"reason": metric.explain(record)}
+        verdict = verdicts(_relevant_to(query, qrels), _ranking(retrieved), query)[column]
+        if verdict.score is None:
+            raise SkipEval(verdict.reason)
+        return verdict.score, {"reason": verdict.reason}
 
     def score_row(query: Any, retrieved: Any) -> tuple[float | None, dict[str, str]]:
         try:
@@ -112,6 +111,18 @@ def _implementation(metric: Metric, judge: Judge, qrels: Mapping[Hashable, Items
             return None, {"reason": str(error)}
 
     return score_row if source == "columns" else score
+
+
+def _relevant_to(query: Any, qrels: Mapping[Hashable, Items]) -> Items:
+    try:
+        if query in qrels:
+            return qrels[query]
+    except TypeError:  # it has no hash
+        raise TypeError(
+            f"the query is {query!r:.80} ({type(query).__name__}), which no golden set can have: query= names what has "
+            f"its text, such as the attribute {SpanAttributes.RETRIEVAL.QUERY_TEXT!r} of the retrieval span"
+        ) from None
+    raise SkipEval(f"the golden set has no query {query!r:.80}")
 
 
 def _selectors(source: str, **places: str | Selector | None) -> dict[str, Selector]:
@@ -145,7 +156,10 @@ def _read(word: str, names: Iterable[str], attributes: Mapping[str, Any]) -> Any
 
 
 def _ranking(given: Any) -> list[str | None]:
-    """Return the retrieved items as strings, from a list, an array, or the JSON as which TruLens keeps mixed lists."""
+    """Return the retrieved items as strings, None for blank ones, which match nothing.
+
+    They come as a list, an array, or the JSON as which TruLens keeps mixed lists.
+    """
     items = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(items, str):
         with suppress(ValueError):
@@ -155,7 +169,11 @@ def _ranking(given: Any) -> list[str | None]:
             f"retrieved items must be a list, best first; found {given!r:.80} ({type(given).__name__}): "
             "retrieved= names the attribute of the retrieval span, or the column, that holds them"
         )
-    return [_item(item) for item in items]
+    return [None if _is_blank(item) else _item(item) for item in items]
+
+
+def _is_blank(item: object) -> bool:
+    return isinstance(item, str) and not item.strip()
 
 
 def _qrels(golden: Any) -> dict[Hashable, Items]:

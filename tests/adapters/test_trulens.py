@@ -322,6 +322,26 @@ def test_a_missing_attribute_is_named_and_loses_nothing_else(caplog):
     assert "retrieved items must be a list, best first; found None (NoneType): retrieved= names" in caplog.text
 
 
+LIST = "(list), which no golden set can have: query= names what has its text, such as the attribute"
+
+
+def test_a_query_that_is_a_list_is_named_and_query_cures_it(caplog):
+    lists = Selector(span_type=SpanAttributes.SpanType.RETRIEVAL, span_attributes_processor=lambda _: ["dogs?"])
+    bad = hit_rate_metrics(GOLDEN, k=1, query=lists, name="bad")
+    good = hit_rate_metrics(GOLDEN, k=1, query=RETRIEVAL.QUERY_TEXT, name="good")
+    values = run_app({"dogs?": ["d1"]}, [*bad, *good])
+    assert values == {"bad": {"dogs?": None}, "good": {"dogs?": 1.0}}
+    assert f"the query is ['dogs?'] {LIST}" in caplog.text
+
+
+def test_a_row_whose_query_is_a_list_loses_no_other():
+    (metric,) = hit_rate_metrics(GOLDEN, k=1, source="columns")
+    rows = [{"query": ["dogs?"], "retrieved": ["d1"]}, {"query": "dogs?", "retrieved": ["d1"]}]
+    table = BatchEvaluator([metric]).evaluate(rows)
+    assert table["hit_rate@1"].tolist() == pytest.approx([math.nan, 1.0], nan_ok=True)
+    assert f"the query is ['dogs?'] {LIST}" in table["hit_rate@1_explanation"][0]["reason"]
+
+
 # In a batch
 
 
@@ -346,6 +366,11 @@ def test_a_malformed_row_loses_no_other():
         "first relevant item at rank 1; 1 of 1 relevant in the top 1",
         "Metric evaluation skipped because the golden set has no query 'a stranger?'",
     ]
+
+
+def test_blank_text_among_the_retrieved_keeps_its_slot():
+    metrics = hit_rate_metrics({"dogs?": ["d1"]}, k=(1, 2), source="columns")
+    assert run_batch({"dogs?": [" ", "d1"]}, metrics) == {"hit_rate@1": {"dogs?": 0.0}, "hit_rate@2": {"dogs?": 1.0}}
 
 
 def test_a_matcher_that_raises_loses_no_other():
@@ -412,6 +437,7 @@ def test_expected_chunks_of_another_form_are_labels(chunks):
         ({"q": ["d1", None]}, ValueError, "query 'q': the relevant items hold None or NaN"),
         ({"q": [math.nan]}, ValueError, r"nan \(float\) is no id"),
         ({"q": {"d1": math.nan}}, ValueError, "query 'q'.*d1"),
+        ({"q": ["d1", " "]}, ValueError, "query 'q': the relevant items hold blank text"),
         ("d1", TypeError, "golden must be"),
         (5, TypeError, "golden must be"),
         ([["d1"]], ValueError, "golden row 0 must have query and expected_chunks"),
