@@ -10,11 +10,15 @@ from .core.scoring import scorer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .core.comparison import Comparison as Comparison
+    from .core.leaderboard import leaderboard as leaderboard
+    from .core.significance import sample_size as sample_size
     from .core.spans import Span as Span
     from .core.spans import span_overlap as span_overlap
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "Evaluation",
     "Match",
     "Metric",
@@ -25,16 +29,24 @@ __all__ = [
     "contains",
     "evaluate",
     "judge",
+    "leaderboard",
     "overlap",
     "run_retriever",
     "same_text",
+    "sample_size",
     "scorer",
     "similar",
     "span_overlap",
 ]
 __version__ = "0.1.0"
 
-_LATER = {"Span": "spans", "span_overlap": "spans"}
+_LATER = {
+    "Comparison": "comparison",
+    "leaderboard": "leaderboard",
+    "sample_size": "significance",
+    "Span": "spans",
+    "span_overlap": "spans",
+}
 """Public name -> the module of the core that has it, which is imported when it is first asked for."""
 
 

@@ -19,9 +19,10 @@ from ._documents import IdKey, ItemOf, call, is_document, name_of
 from ._extras import extra
 from .core.evaluation import Evaluation, evaluate_sound
 from .core.matching import compared
-from .core.metrics import Metric, metrics_at
-from .core.records import Items, Judge, Matcher
+from .core.metrics import Cutoffs, Metric
+from .core.records import Items, Matcher
 from .core.retrieval import Run as RetrievalRun
+from .core.scoring import Key, QueryScorer, check_keys
 
 with extra("langsmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, EvaluationResults, RunEvaluator
@@ -35,7 +36,6 @@ DOCUMENT_KEYS = ("documents", "docs", "source_documents", "context", "output")
 REFERENCE_KEYS = ("relevant", "relevant_ids", "expected_ids", "document_ids", "documents")
 """Where relevant items are looked for without a `reference_key`: the first that is there."""
 
-OutputsKey = str | Callable[[Mapping[str, Any]], Any] | None
 _RETRIEVALS = {"all": slice(None), "first": slice(1), "last": slice(-1, None)}
 
 
@@ -50,7 +50,7 @@ class HitRateEvaluator(RunEvaluator):
         k: the cutoff, several, or None for all that was retrieved.
         metrics: "hit_rate", "recall", "precision", "mrr", "map", "ndcg", also with a cutoff of their own: "mrr@10".
         name: the feedback key of a single score, and the beginning of the keys of several: "bm25" gives
-            "bm25_hit_rate@5". None: the metric's name.
+            "bm25_hit_rate@5". None: the metric and k, then what differs from the defaults, as "hit_rate@5[contains]".
         documents_key: where the retrieved documents are: a key of the target's outputs, or a function of them; a row
             whose outputs lack it is an error. None: a list of documents under a usual key; else the traced retriever
             runs inside the target, the outermost on each branch, so that an ensemble counts once; else a list of plain
@@ -74,12 +74,12 @@ class HitRateEvaluator(RunEvaluator):
 
     def __init__(  # noqa: PLR0913 - options, by name only
         self,
-        k: int | Iterable[int | None] | None = 5,
+        k: Cutoffs = 5,
         *,
         metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",),
         name: str | None = None,
-        documents_key: OutputsKey = None,
-        reference_key: OutputsKey = None,
+        documents_key: Key = None,
+        reference_key: Key = None,
         id_key: IdKey = None,
         theta: float | None = None,
         match_on: str = "auto",
@@ -89,18 +89,17 @@ class HitRateEvaluator(RunEvaluator):
         retrievals: str = "all",
     ) -> None:
         """Refuse a configuration that cannot be followed."""
-        _check_names(name=name, retriever_name=retriever_name)
-        _check_keys(documents_key=documents_key, reference_key=reference_key)
+        check_keys(documents_key=documents_key, reference_key=reference_key)
+        if not isinstance(retriever_name, str | None):
+            raise TypeError(f"retriever_name must be a str or None, got {retriever_name!r}")
+        if retriever_name is not None and not retriever_name.strip():
+            raise ValueError(f"retriever_name must not be blank, got {retriever_name!r}")
         if documents_key is not None and retriever_name is not None:
             raise ValueError("documents_key reads the target's outputs, retriever_name the runs inside: leave out one")
         if not isinstance(retrievals, str) or retrievals not in _RETRIEVALS:
             raise ValueError(f"retrievals must be one of {', '.join(_RETRIEVALS)}; got {retrievals!r}")
-        wanted = metrics_at(metrics, k, theta)
-        if name is None or len(wanted) > 1:
-            self._metrics = {f"{name}_{metric}" if name else str(metric): metric for metric in wanted}
-        else:
-            self._metrics = {name: wanted[0]}
-        self._judge = Judge(match=match, unique=unique)
+        self._scorer = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
+        self._metrics = self._scorer.metrics
         self._item_of = ItemOf(id_key, compared(match_on, match))
         self._documents_key = documents_key
         self._reference_key = reference_key
@@ -179,7 +178,7 @@ class HitRateEvaluator(RunEvaluator):
         return f"<HitRateEvaluator of {', '.join(self._metrics)}>"
 
     def _feedback(self, row: _Row) -> list[dict[str, Any]]:
-        record = self._judge(row.relevant, row.retrieved)
+        record = self._scorer.judge(row.relevant, row.retrieved)
         notes = [row.failure, row.note]
         if record.n_relevant and record.n_retrieved and not record.hit_ranks:
             notes.insert(0, _one_of_each(row))
@@ -209,7 +208,7 @@ class HitRateEvaluator(RunEvaluator):
                 retrieved.errors[query_id] = RuntimeError(row.failure)
         if unread and not qrels:
             raise unread[0]
-        evaluation, faults = evaluate_sound(qrels, retrieved, self._judge)
+        evaluation, faults = evaluate_sound(qrels, retrieved, self._scorer.judge)
         return evaluation, [*unread, *faults.values()]
 
     def _read(self, run: Run, example: Example | None) -> _Row:
@@ -369,17 +368,3 @@ def _keys(outputs: object) -> str:
 
 def _first_line(error: str | None) -> str:
     return (error or "").strip().partition("\n")[0].removesuffix("Traceback (most recent call last):")
-
-
-def _check_names(**names: object) -> None:
-    for option, given in names.items():
-        if given is not None and not isinstance(given, str):
-            raise TypeError(f"{option} must be a str or None, got {given!r}")
-        if given is not None and not given.strip():
-            raise ValueError(f"{option} must not be blank, got {given!r}")
-
-
-def _check_keys(**keys: object) -> None:
-    for option, given in keys.items():
-        if given is not None and not isinstance(given, str) and not callable(given):
-            raise TypeError(f"{option} must be a key of the outputs, a function of them or None, got {given!r}")

@@ -224,7 +224,7 @@ class HitRateEvaluator:
     >>> print(evaluator.evaluate([{"retrieved_context_ids": ["d1", "d2"], "reference_context_ids": ["d2"]}]))
     hit_rate@1  0.000  [0.000, 0.793]
     hit_rate@5  1.000  [0.207, 1.000]
-    mrr@10      0.500
+    mrr@10      0.500  [0.055, 0.945]
     1 of 1 rows scored
     """
 

@@ -28,10 +28,12 @@ LAYERS = [
     {"matching"},
     {"items"},
     {"records", "spans"},
-    {"metrics", "intervals", "correlation"},
+    {"metrics", "intervals", "correlation", "significance"},
     {"display", "retrieval", "scores", "scoring"},
     {"answers", "curve", "segments"},
+    {"comparison"},
     {"evaluation"},
+    {"leaderboard"},
 ]
 """A module of the core imports from earlier layers only."""
 

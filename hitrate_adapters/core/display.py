@@ -48,11 +48,9 @@ def _grid(evaluation: Evaluation, k: Cutoffs) -> list[list[str]]:
         if not grid:
             grid.append(["", *("all" if score.metric.k is None else f"@{score.metric.k}" for score in scores)])
         grid.append([name, *(f"{score:.3f}" for score in scores)])
-        intervals = [score.interval for score in scores]
-        if all(intervals):
-            grid.append(
-                ["  95 % interval", *("[{:.3f}, {:.3f}]".format(*interval) for interval in intervals if interval)]
-            )
+        if name == "hit_rate":
+            within = ["[{:.3f}, {:.3f}]".format(*(score.interval or ())) for score in scores]
+            grid.append(["  95 % interval", *within])
     return grid
 
 

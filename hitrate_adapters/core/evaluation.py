@@ -6,13 +6,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain, repeat
 from math import fsum
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import display
+from .intervals import mean_interval
 from .items import relevant_items
 from .matching import compared
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
@@ -22,6 +23,7 @@ from .scores import Score
 
 if TYPE_CHECKING:
     from .answers import HitsAndAnswers
+    from .comparison import Comparison, Comparisons
     from .curve import Curve
     from .segments import SegmentOf, Segments
 
@@ -109,11 +111,12 @@ class Evaluation:
 
             return weighted(self, metric, weights)
         if metric.name == "hit_rate" and metric.theta is None:
-            total: float = sum(n for rank, n in self._first_hits.items() if metric.k is None or rank <= metric.k)
-        else:
-            records, counts = self.records.tally
-            total = fsum(map(mul, map(metric.function, records, repeat(metric.k)), counts))
-        return Score(total / len(self), metric, len(self))
+            hits = sum(n for rank, n in self._first_hits.items() if metric.k is None or rank <= metric.k)
+            return Score(hits / len(self), metric, len(self))
+        records, counts = self.records.tally
+        values = list(map(metric.function, records, repeat(metric.k)))
+        total = fsum(map(mul, values, counts))
+        return Score(total / len(self), metric, len(self), interval=partial(mean_interval, values, counts))
 
     def misses(self, k: int | None = None, theta: float | None = None) -> tuple[Hashable, ...]:
         """Return the ids of the queries whose hit rate at k is 0, in the order of the qrels."""
@@ -244,6 +247,53 @@ class Evaluation:
         from .answers import with_answers
 
         return with_answers(self, correct, k, theta, threshold)
+
+    @overload
+    def compare(  # type: ignore[overload-overlap]  # a str is several str too
+        self, old: Evaluation, metrics: str | Metric, *, margin: float = 0.05, anyway: bool = False
+    ) -> Comparison: ...
+
+    @overload
+    def compare(
+        self, old: Evaluation, metrics: Iterable[str | Metric], *, margin: float = 0.05, anyway: bool = False
+    ) -> Comparisons: ...
+
+    def compare(
+        self,
+        old: Evaluation,
+        metrics: str | Metric | Iterable[str | Metric],
+        *,
+        margin: float = 0.05,
+        anyway: bool = False,
+    ) -> Comparison | Comparisons:
+        """Return how this evaluation differs from an old one, over the queries that both can score: is it better?
+
+        The difference has an interval (Bonett and Price, 2012) and a p-value: of hit rates by McNemar's exact test, of
+        other metrics by a randomization test. Queries won, lost and tied are named. See docs/statistics.md.
+
+        Args:
+            old: the evaluation to compare with, by the same gold.
+            metrics: a metric such as "hit_rate@5"; or several, which gives name -> comparison, with p-values adjusted
+                for their number by Holm's method (1979).
+            margin: the smallest difference that matters: where p is not below 0.05, the verdict is "no difference
+                shown" if the interval lies within it, else "cannot be resolved at this size".
+            anyway: compare also what was judged by different gold or rules.
+
+        Raises:
+            TypeError, ValueError: one of these is something else; no query can be scored in both; or the two were
+                judged by different gold or rules, which the message shows.
+
+        >>> qrels = {query: {"d1"} for query in range(40)}
+        >>> old = evaluate(qrels, {query: ["d1"] if query % 4 else ["d2"] for query in qrels})
+        >>> new = evaluate(qrels, {query: ["d1"] if query % 9 else ["d2"] for query in qrels})
+        >>> new.compare(old, "hit_rate@5")
+        +0.125 [-0.045, 0.283], p = 0.23; 8 won, 3 lost, n = 40: cannot be resolved at this size
+        """
+        if not isinstance(old, Evaluation):
+            raise TypeError(f"old must be an Evaluation, as `evaluate` makes it; got {old!r:.60}")
+        from .comparison import compare
+
+        return compare(self, old, metrics, margin=margin, anyway=anyway)
 
     def rows(
         self,

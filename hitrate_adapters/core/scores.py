@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import fsum, isnan
-from typing import Self
+from typing import Any, Self
 
-from .intervals import wilson
+from .intervals import Interval, wilson
 from .metrics import Metric
 
 
@@ -18,29 +18,44 @@ class Score(float):
     """How many queries it is the mean of; of a weighted one, those of a weight above 0."""
     n_effective: float
     """How many queries of equal weight would tell as much; `n` where there are no weights."""
+    _interval: Callable[[], Interval] | Interval | None
 
-    def __new__(cls, value: float, metric: Metric, n: int, n_effective: float | None = None) -> Self:
-        """Make the float and attach what it is the mean of."""
+    def __new__(
+        cls,
+        value: float,
+        metric: Metric,
+        n: int,
+        n_effective: float | None = None,
+        interval: Callable[[], Interval] | None = None,
+    ) -> Self:
+        """Make the float and attach what it is the mean of; `interval` is called when it is first asked for."""
         score = super().__new__(cls, value)
         score.metric = metric
         score.n = n
         score.n_effective = n if n_effective is None else n_effective
+        score._interval = interval
         return score
 
     def __getnewargs__(self) -> tuple[float, Metric, int, float]:  # type: ignore[override]
         """Let copies and pickles keep everything."""
         return float(self), self.metric, self.n, self.n_effective
 
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % Wilson interval of a hit rate; None for the other metrics, which are no shares of queries.
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the values that the interval is made from."""
+        return {**self.__dict__, "_interval": self.interval}
 
-        A weighted hit rate has that of `n_effective` queries.
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval: Wilson's of a hit rate, of other means BCa; see `hitrate_adapters.core.intervals`.
+
+        A weighted hit rate has that of `n_effective` queries; other weighted means have None.
         """
-        if self.metric.name != "hit_rate":
-            return None
-        hits = self * self.n_effective
-        return wilson(round(hits) if self.n_effective == self.n else hits, self.n_effective)
+        if self.metric.name == "hit_rate":
+            hits = self * self.n_effective
+            return wilson(round(hits) if self.n_effective == self.n else hits, self.n_effective)
+        if callable(self._interval):
+            self._interval = self._interval()
+        return self._interval
 
     def __repr__(self) -> str:
         """Show the name, the value, its interval where there is one, and n; `str` is the bare number."""

@@ -635,7 +635,7 @@ def test_result_as_means_and_table(ranked):
     assert str(result) == (
         "hit_rate@1  0.000  [0.000, 0.561]\n"
         "hit_rate@2  0.333  [0.061, 0.792]\n"
-        "mrr@10      0.167\n"
+        "mrr@10      0.167  [0.018, 0.690]\n"
         "mrr         0.500  (n=1)\n"
         "3 of 4 queries scored; not:\n"
         "  '4': no relevant items\n"

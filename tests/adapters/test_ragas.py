@@ -513,7 +513,7 @@ def test_the_result():
     assert math.isnan(result.rows()[4]["hit_rate@1"])
     assert str(result).splitlines() == [
         "hit_rate@1  0.333  [0.061, 0.792]",
-        "mrr@10      0.500",
+        "mrr@10      0.500  [0.125, 0.875]",
         "3 of 5 rows scored; not:",
         "  'q4': no references",
         f"  'q5': ValueError: {result.errors['q5']}",

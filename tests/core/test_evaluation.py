@@ -124,9 +124,19 @@ def test_a_score_shows_its_name_interval_and_n(evaluation):
     assert repr(evaluation.hit_rate(5)) == "hit_rate@5 = 0.500 [0.095, 0.905] (n=2)"
 
 
-def test_a_score_that_is_no_share_of_queries_has_no_interval(evaluation):
-    assert repr(evaluation.mrr(10)) == "mrr@10 = 0.250 (n=2)"
-    assert evaluation.mrr(10).interval is None
+def test_a_score_that_is_no_share_of_queries_has_an_interval_too(evaluation):
+    assert repr(evaluation.mrr(10)) == "mrr@10 = 0.250 [0.027, 0.802] (n=2)"
+
+
+def test_a_mean_of_many_has_the_bca_interval():
+    places = {1: 90, 2: 30, 3: 20, 4: 10, 5: 8, 10: 2, 11: 40}
+    ranks = [rank for rank, n in places.items() for _ in range(n)]
+    run = {query: [*map(str, range(1, rank)), "gold"] for query, rank in enumerate(ranks)}
+    score = evaluate({query: ["gold"] for query in run}, run).mrr(10)
+    assert score.interval == pytest.approx((0.52275, 0.63608), abs=0.0003)  # SciPy's, with 400,000 resamples
+    for twin in (pickle.loads(pickle.dumps(score)), copy.deepcopy(score)):  # noqa: S301
+        assert (twin, twin.interval, repr(twin)) == (score, score.interval, repr(score))
+    assert len(pickle.dumps(score)) < 500
 
 
 def test_a_hit_rate_with_theta_has_an_interval(evaluation):
