@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitrate_adapters import METRICS, Metric, contains, evaluate, judge, overlap, same_text
+from hitrate_adapters import METRICS, Metric, Span, contains, evaluate, judge, overlap, same_text, similar, span_overlap
 
-pytestmark = pytest.mark.filterwarnings("ignore:no relevant (id|text) was ever retrieved")
+pytestmark = pytest.mark.filterwarnings("ignore:no relevant (id|text|span) was ever retrieved")
 
 ITEMS = st.sampled_from("abcdefgh")
 GRADES = st.integers(-1, 3) | st.floats(0.125, 4, width=16)
@@ -18,6 +18,22 @@ RANKINGS = st.lists(st.none() | ITEMS, max_size=12)
 RELATIONS = st.frozensets(st.tuples(ITEMS, ITEMS), max_size=20).map(lambda pairs: lambda *items: items in pairs)
 MATCHERS = st.none() | st.just(operator.eq) | RELATIONS
 WORDS = st.lists(st.sampled_from(["one", "two", "Three", "four"]), min_size=1, max_size=5).map(" ".join)
+SHARES = st.floats(0.001, 1)
+SPANS = st.builds(
+    lambda document, start, size: Span(document, start, start + size),
+    st.sampled_from("de"),
+    st.integers(0, 9),
+    st.integers(1, 9),
+)
+TEXTS = WORDS | st.text("ab \n\u4e94\u5929\u0301", max_size=30)
+PARTIAL = {
+    "overlap": (overlap, TEXTS),
+    "similar": (similar, TEXTS),
+    "span_overlap": (span_overlap, SPANS),
+    "span_overlap of the union": (lambda share: span_overlap(share, of="union"), SPANS),
+}
+"""Matcher -> how to make it of a share, and its items."""
+WHOLE = [(same_text, TEXTS), (contains, TEXTS), (span_overlap(), SPANS)]
 CUTOFFS = st.integers(1, 14)
 ANY_K = st.none() | CUTOFFS
 QUERIES = st.lists(st.tuples(GOLD, RANKINGS), min_size=1, max_size=25)
@@ -78,18 +94,53 @@ def test_a_stricter_theta_never_raises(gold, ranking, rules, k, thetas):
     assert strict <= loose <= value("hit_rate", record, k)
 
 
-@given(gold=st.lists(WORDS, min_size=1), ranking=st.lists(WORDS), shares=st.tuples(*[st.floats(0.001, 1)] * 2), k=ANY_K)
-def test_a_stricter_share_of_overlap_never_raises(gold, ranking, shares, k):
-    loose, strict = (judge(gold, ranking, match=overlap(share)) for share in sorted(shares))
-    for name in METRICS.keys() - {"map"}:  # two passages found later, at a rank each, can have the higher precision
-        assert value(name, strict, k) <= value(name, loose, k)
+@given(data=st.data(), share=SHARES, unique=st.booleans())
+def test_every_matcher_keeps_the_metrics_within_0_and_1_and_a_larger_k_never_lowers(data, share, unique):
+    matchers = [*WHOLE, *((make(share), items) for make, items in PARTIAL.values())]
+    match, items = data.draw(st.sampled_from(matchers))
+    gold = data.draw(st.lists(items, min_size=1, max_size=5) | st.dictionaries(items, GRADES, min_size=1, max_size=5))
+    record = judge(gold, data.draw(st.lists(st.none() | items, max_size=8)), match=match, unique=unique)
+    if record.n_relevant:
+        values = {name: [value(name, record, k) for k in (*range(1, 10), None)] for name in METRICS}
+        assert all(0.0 <= each <= 1.0 for at_every_k in values.values() for each in at_every_k)
+        assert all(values[name] == sorted(values[name]) for name in ("hit_rate", "recall", "mrr", "map"))
 
 
-@given(gold=st.lists(WORDS, min_size=1), ranking=st.lists(WORDS))
-def test_what_is_the_same_text_is_contained_and_overlaps_wholly(gold, ranking):
+@pytest.mark.parametrize("name", PARTIAL)
+@given(data=st.data(), shares=st.tuples(SHARES, SHARES), k=ANY_K)
+def test_a_stricter_share_never_raises(name, data, shares, k):
+    make, items = PARTIAL[name]
+    gold, ranking = data.draw(st.lists(items, min_size=1, max_size=5)), data.draw(st.lists(items, max_size=8))
+    loose, strict = (judge(gold, ranking, match=make(share)) for share in sorted(shares))
+    for metric in METRICS.keys() - {"map"}:
+        assert value(metric, strict, k) <= value(metric, loose, k)
+
+
+def test_a_stricter_share_can_raise_map_and_with_grades_ndcg():
+    # MAP: the later of two passages is found where two of three chunks are hits, no more where one of two is.
+    ranking = ["four", "one", "one one"]
+    loose, strict = (judge(["one", "one one"], ranking, match=overlap(share)) for share in (0.5, 0.9))
+    assert value("map", loose, None) == pytest.approx(1 / 2)
+    assert value("map", strict, None) == pytest.approx((1 / 2 + 2 / 3) / 2)
+    # nDCG: the second passage that a chunk holds takes a place, from which it pushes one of a higher grade.
+    gold = {Span("d", 0, 10): 1, Span("d", 8, 18): 1, Span("d", 50, 60): 9}
+    ranking = [Span("d", 0, 10), Span("d", 50, 60)]
+    loose, strict = (judge(gold, ranking, match=span_overlap(share)) for share in (0.2, 0.5))
+    assert value("ndcg", loose, None) < value("ndcg", strict, None)
+
+
+@given(gold=st.lists(TEXTS, min_size=1), ranking=st.lists(TEXTS))
+def test_what_is_the_same_text_is_contained_overlaps_wholly_and_is_similar(gold, ranking):
     same = set(judge(gold, ranking, match=same_text).hit_ranks)
-    assert same <= set(judge(gold, ranking, match=contains).hit_ranks)
-    assert same <= set(judge(gold, ranking, match=overlap(1)).hit_ranks)
+    for match in (contains, overlap(1), similar(1)):
+        assert same <= set(judge(gold, ranking, match=match).hit_ranks)
+
+
+@given(gold=st.lists(SPANS, min_size=1), ranking=st.lists(SPANS), share=SHARES)
+def test_what_overlaps_the_union_overlaps_the_gold_and_has_a_character_of_it(gold, ranking, share):
+    matchers = None, span_overlap(share, of="union"), span_overlap(share), span_overlap()
+    ranks = [set(judge(gold, ranking, match=match).hit_ranks) for match in matchers]
+    assert ranks[0] <= ranks[1] <= ranks[2] <= ranks[3]
 
 
 @given(queries=QUERIES, unique=st.booleans(), level=st.sampled_from([None, 1, 2]))
