@@ -10,8 +10,11 @@ from .core.scoring import scorer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .core.answers import HitsAndAnswers as HitsAndAnswers
     from .core.comparison import Comparison as Comparison
+    from .core.curve import Curve as Curve
     from .core.leaderboard import leaderboard as leaderboard
+    from .core.segments import Segments as Segments
     from .core.significance import sample_size as sample_size
     from .core.spans import Span as Span
     from .core.spans import span_overlap as span_overlap
@@ -19,12 +22,15 @@ if TYPE_CHECKING:
 __all__ = [
     "METRICS",
     "Comparison",
+    "Curve",
     "Evaluation",
+    "HitsAndAnswers",
     "Match",
     "Metric",
     "QueryRecord",
     "Run",
     "Score",
+    "Segments",
     "Span",
     "contains",
     "evaluate",
@@ -41,8 +47,11 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LATER = {
+    "HitsAndAnswers": "answers",
     "Comparison": "comparison",
+    "Curve": "curve",
     "leaderboard": "leaderboard",
+    "Segments": "segments",
     "sample_size": "significance",
     "Span": "spans",
     "span_overlap": "spans",

@@ -32,7 +32,9 @@ LAYERS = [
     {"display", "retrieval", "scores", "scoring"},
     {"answers", "curve", "segments"},
     {"comparison"},
+    {"comparison"},
     {"evaluation"},
+    {"leaderboard"},
     {"leaderboard"},
 ]
 """A module of the core imports from earlier layers only."""

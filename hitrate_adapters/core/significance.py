@@ -19,7 +19,7 @@ POWER = 0.8
 _Z_ALPHA = NormalDist().inv_cdf(1 - ALPHA / 2)
 _DRAWS = 10_000
 _EXACT = 16  # differences: up to so many, every choice of signs is gone through
-_NORMAL = 10_000  # differences: beyond, the sum of random signs is normal to more digits than the draws would give
+_NORMAL = 2_000  # differences of like size: from so many on, the normal distribution errs less than the draws
 
 
 def mcnemar(won: int, lost: int) -> float:
@@ -42,9 +42,9 @@ def mcnemar(won: int, lost: int) -> float:
 def randomization(differences: Iterable[float]) -> float:
     """Return the two-sided p-value of Fisher's randomization test: would random signs give as large a sum?
 
-    Up to 16 differences that are not 0, all choices of signs are gone through; up to 10,000, as many random choices,
-    from the same seed each time, give (those as large + 1) / (10,000 + 1); beyond, the sum is taken for normal. Where
-    all are of the same size the test is McNemar's.
+    Up to 16 differences that are not 0, all choices of signs are gone through; of more, 10,000 random choices from the
+    same seed each time give (those as large + 1) / (10,000 + 1); from 2,000 on, the sum is taken for normal, unless a
+    few large ones make most of it. Where all are of the same size the test is McNemar's.
 
     >>> randomization([0.5, 0.25, 0.5, 0.75])
     0.125
@@ -55,11 +55,12 @@ def randomization(differences: Iterable[float]) -> float:
         won = sum(difference > 0 for difference in changed)
         return mcnemar(won, len(changed) - won)
     least = abs(fsum(changed)) - 1e-9 * fsum(sizes)  # sums that are equal but for rounding count as equal
-    if len(sizes) > _NORMAL:
-        return max(erfc(least / sqrt(2 * fsum(size * size for size in sizes))), sys.float_info.min)
     if len(sizes) <= _EXACT:
         sums = _signed_sums(sizes)
         return sum(abs(each) >= least for each in sums) / len(sums)
+    variance = fsum(size**2 for size in sizes)
+    if variance**2 >= _NORMAL * fsum(size**4 for size in sizes):
+        return max(erfc(least / sqrt(2 * variance)), sys.float_info.min)
     eights = [_signed_sums(sizes[at : at + 8]) for at in range(0, len(sizes), 8)]
     eights[-1] *= 256 // len(eights[-1])
     random = Random(0)  # a byte has the signs of eight differences
