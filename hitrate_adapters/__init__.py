@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from .core.significance import sample_size as sample_size
     from .core.spans import Span as Span
     from .core.spans import span_overlap as span_overlap
+    from .formats.reading import read_qrels as read_qrels
+    from .formats.reading import read_run as read_run
+    from .formats.reading import read_texts as read_texts
+    from .formats.saved import load as load
+    from .formats.saved import save as save
+    from .formats.writing import write_qrels as write_qrels
+    from .formats.writing import write_run as write_run
 
 __all__ = [
     "METRICS",
@@ -36,13 +43,20 @@ __all__ = [
     "evaluate",
     "judge",
     "leaderboard",
+    "load",
     "overlap",
+    "read_qrels",
+    "read_run",
+    "read_texts",
     "run_retriever",
     "same_text",
     "sample_size",
+    "save",
     "scorer",
     "similar",
     "span_overlap",
+    "write_qrels",
+    "write_run",
 ]
 __version__ = "0.1.0"
 
@@ -55,8 +69,15 @@ _LATER = {
     "sample_size": "significance",
     "Span": "spans",
     "span_overlap": "spans",
+    "read_qrels": ".formats.reading",
+    "read_run": ".formats.reading",
+    "read_texts": ".formats.reading",
+    "load": ".formats.saved",
+    "save": ".formats.saved",
+    "write_qrels": ".formats.writing",
+    "write_run": ".formats.writing",
 }
-"""Public name -> the module of the core that has it, which is imported when it is first asked for."""
+"""Public name -> the module that has it, in the core unless it begins with a dot; imported when first asked for."""
 
 
 def __getattr__(name: str) -> object:
@@ -65,7 +86,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f".core.{_LATER[name]}", __name__), name)
+    module = _LATER[name]
+    return getattr(import_module(module if module.startswith(".") else f".core.{module}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -22,11 +22,12 @@ FRAMEWORKS = {
     "langsmith": "langsmith",
     "llama_index": "llama_index",
     "mlflow": "mlflow",
+    "pyarrow": "formats/parquet",
     "pydantic_evals": "pydantic_evals",
     "ragas": "ragas",
     "trulens": "trulens",
 }
-"""Import name of a framework -> the adapter whose doctests and tests are not collected where it is absent."""
+"""Import name of a package -> the module whose doctests and tests are not collected where it is absent."""
 
 CONFORMANCE = re.compile(r"test_conformance\.py::test_case\[(\w+)-")
 passed = Counter()

@@ -17,10 +17,11 @@ import hitrate_adapters
 
 PACKAGE = Path(__file__).parents[1] / "hitrate_adapters"
 CORE = sorted(path.stem for path in (PACKAGE / "core").glob("[!_]*.py"))
+FORMATS = sorted((PACKAGE / "formats").glob("*.py"))
 ADAPTERS = {
     path.stem: sorted(path.rglob("*.py")) or [path]
     for path in sorted(PACKAGE.glob("[!_]*"))
-    if path.name not in ("core", "py.typed")
+    if path.name not in ("core", "formats", "py.typed")
 }
 """Adapter -> its files: a module is one, a package has several."""
 
@@ -122,6 +123,19 @@ def test_the_core_imports_the_standard_library_and_itself(module):
     assert tops(PACKAGE / "core" / f"{module}.py") <= {"hitrate_adapters", *sys.stdlib_module_names}
 
 
+@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)
+def test_formats_import_the_standard_library_the_core_and_pyarrow_for_parquet(path):
+    own = {".".join(name.split(".")[1:2]) for name in imports(path) if name.startswith("hitrate_adapters.")}
+    assert own <= {"core", "formats", "_extras", "__version__"}
+    third_party = tops(path) - {"hitrate_adapters", *sys.stdlib_module_names}
+    assert third_party == ({"pyarrow"} if path.name == "parquet.py" else set())
+
+
+def test_nothing_of_the_core_imports_the_formats():
+    for module in CORE:
+        assert not [name for name in imports(PACKAGE / "core" / f"{module}.py") if ".formats" in name]
+
+
 def test_every_adapter_has_a_framework():
     assert FRAMEWORKS.keys() == ADAPTERS.keys()
 
@@ -178,7 +192,8 @@ def test_all_is_exactly_the_public_names():
 
 def test_every_name_that_is_imported_later_is_there():
     for name, module in hitrate_adapters._LATER.items():
-        assert getattr(hitrate_adapters, name).__module__ == f"hitrate_adapters.core.{module}"
+        home = module if module.startswith(".") else f".core.{module}"
+        assert getattr(hitrate_adapters, name).__module__ == f"hitrate_adapters{home}"
 
 
 def test_a_name_that_is_nowhere_is_an_attribute_error():

@@ -1,0 +1,230 @@
+"""Evaluations in files, with all that is needed to compare with them and to look into them later: baselines."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from hitrate_adapters import __version__
+from hitrate_adapters.core.evaluation import Evaluation
+from hitrate_adapters.core.items import Items, ranked_items
+from hitrate_adapters.core.matching import contains, overlap, same_text, similar
+from hitrate_adapters.core.records import Judge, Matcher, QueryRecord, Records
+from hitrate_adapters.core.retrieval import Run
+from hitrate_adapters.core.spans import Span, span_overlap
+
+from .files import PathLike, Place, lines, written
+from .rows import json_object
+from .writers import dumped
+from .writing import told
+
+VERSION = 1
+"""Of the layout of these files; a reader refuses a later one."""
+
+_OURS: Mapping[str, Callable[..., Any]] = {
+    "same_text": same_text,
+    "contains": contains,
+    "overlap": overlap,
+    "similar": similar,
+    "span_overlap": span_overlap,
+}
+
+
+def save(evaluation: Evaluation, path: PathLike) -> None:
+    """Write an evaluation as JSON lines, which `load` gives back; an older file stays until the new one is whole.
+
+    The file holds the rules, and for each query what was relevant, what was retrieved, best first, what its retrieval
+    raised, and its record: nothing is matched again when it is loaded. Its first line says so; each other is a query.
+
+    Args:
+        evaluation: what `evaluate` returned. Ids and items are strings, numbers, None or tuples, such as spans.
+        path: the file; one whose name ends in .gz is packed.
+
+    Raises:
+        OSError: the file cannot be written.
+        TypeError: an id or an item is something else; says of which query.
+    """
+    query_ids = dict.fromkeys([*evaluation.qrels, *evaluation.run, *evaluation.unscored])
+    head = {
+        "hitrate_adapters": __version__,
+        "saved": "evaluation",
+        "version": VERSION,
+        "queries": len(query_ids),
+        **evaluation.judge.rules,
+        "match": _name(evaluation.judge.match),
+    }
+    with written(path) as file:
+        file.write(f"{dumped(head)}\n")
+        for query_id in query_ids:
+            try:
+                file.write(f"{dumped(dict(_fields(evaluation, query_id)))}\n")
+            except TypeError as error:
+                raise TypeError(f"query {query_id!r}: {error}") from None
+
+
+def load(path: PathLike, match: Matcher | None = None) -> Evaluation:
+    """Return an evaluation that `save` wrote: the same records, so the same scores, whatever the version that judges.
+
+    Args:
+        path: the file.
+        match: the matcher, where it is one of your own, which no file can hold. Without it all works but what matches
+            again, such as `matches`, which then raises RuntimeError.
+
+    Raises:
+        OSError: the file cannot be opened.
+        ValueError: this is no such file, one of a later version, one that is cut off, or one that was judged by another
+            matcher of this package than `match`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import hitrate_adapters as hr
+    >>> evaluation = hr.evaluate({"q1": {"d2"}, "q2": {"d1"}}, {"q1": ["d1", "d2"], "q2": ["d6"]})
+    >>> with TemporaryDirectory() as folder:
+    ...     save(evaluation, Path(folder, "baseline.jsonl"))
+    ...     load(Path(folder, "baseline.jsonl")).hit_rate(5)
+    hit_rate@5 = 0.500 [0.095, 0.905] (n=2)
+    """
+    place = Place(path)
+    try:
+        return _loaded(place, match)
+    except KeyError as error:
+        raise place.fault(f"line {place.at!r} lacks {error}") from None
+
+
+def _loaded(place: Place, match: Matcher | None) -> Evaluation:
+    rows = (json_object(line) for line in lines(place))
+    with place:
+        head = next(rows, {})
+    if head.get("saved") != "evaluation" or not isinstance(head.get("version"), int):
+        raise place.fault("this is no evaluation that was saved: its first line does not say so")
+    if head["version"] > VERSION:
+        raise place.fault(
+            f"saved by hitrate_adapters {head.get('hitrate_adapters')}, later than this {__version__}: upgrade"
+        )
+    qrels: dict[Hashable, Items] = {}
+    run, records, unscored = Run(), {}, []
+    with place:
+        for row in rows:
+            query_id = _decoded(row["query_id"])
+            if "relevant" in row:
+                relevant = list(map(_decoded, row["relevant"]))
+                qrels[query_id] = dict(zip(relevant, row["grades"], strict=True)) if "grades" in row else relevant
+            if "retrieved" in row:
+                run[query_id] = list(map(_decoded, row["retrieved"]))
+            if "error" in row:
+                run.errors[query_id] = RuntimeError(row["error"])
+            if "record" in row:
+                records[query_id] = _record(row["record"])
+            else:
+                unscored.append(query_id)
+    n = len(records) + len(unscored)
+    if n != head["queries"]:
+        raise place.fault(f"this is cut off: it has {n} of {head['queries']} queries")
+    return Evaluation(
+        records=Records.of(records),
+        unscored=tuple(unscored),
+        missing=tuple(query_id for query_id in records if query_id not in run),
+        errors=run.errors,
+        qrels=qrels,
+        run=run,
+        judge=Judge(
+            match=_matcher(head["match"], match, place), unique=head["unique"], relevance_level=head["relevance_level"]
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Stands for a matcher that no file can hold; two are equal that have one name."""
+
+    name: str
+
+    def __call__(self, *_: object) -> bool:
+        """Raise RuntimeError: what it does is not known."""
+        raise RuntimeError(
+            f"this was judged by {self.name}, which no file can hold: load(path, match=...) gives it back"
+        )
+
+    def __repr__(self) -> str:
+        """Show the name."""
+        return self.name
+
+
+def _name(match: Matcher | None) -> str | None:
+    """Return the call or the name that makes one of our matchers; of any other where it is from and its name."""
+    if match is None:
+        return None
+    if match in (same_text, contains):
+        return str(match.__name__)
+    if isinstance(match, Unknown) or type(match).__module__.startswith("hitrate_adapters.core."):
+        return repr(match)
+    named = match if hasattr(match, "__qualname__") else type(match)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _matcher(name: str | None, given: Matcher | None, place: Place) -> Matcher | None:
+    own = None if name is None else _made(name)
+    if given is None or given == own:
+        return own
+    if own is None or isinstance(own, Unknown):
+        if name is None:
+            raise place.fault(f"judged without a matcher, not by {given!r}")
+        return given
+    raise place.fault(f"judged by {name}, not by {given!r}")
+
+
+def _made(name: str) -> Matcher:
+    """Return the matcher of a name or a call, of which nothing is evaluated but its plain arguments."""
+    try:
+        call = ast.parse(name, mode="eval").body
+    except SyntaxError:  # "tests.<lambda>"
+        return Unknown(name)
+    if isinstance(call, ast.Name) and call.id in _OURS:
+        return _OURS[call.id]
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _OURS:
+        keywords = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        return _OURS[call.func.id](*map(ast.literal_eval, call.args), **keywords)  # type: ignore[no-any-return]
+    return Unknown(name)
+
+
+def _fields(evaluation: Evaluation, query_id: Hashable) -> Iterator[tuple[str, Any]]:
+    yield "query_id", _encoded(query_id)
+    if query_id in evaluation.qrels:
+        relevant = evaluation.qrels[query_id]
+        if isinstance(relevant, (set, frozenset)):
+            relevant = sorted(relevant, key=repr)  # the same file every time
+        yield "relevant", list(map(_encoded, relevant))
+        if isinstance(relevant, Mapping):
+            yield "grades", list(relevant.values())
+    if query_id in evaluation.run:
+        yield "retrieved", list(map(_encoded, ranked_items(evaluation.run[query_id])))
+    if query_id in evaluation.errors:
+        yield "error", told(evaluation.errors[query_id])
+    if query_id in evaluation.records:
+        yield "record", evaluation.records[query_id]._asdict()
+
+
+def _encoded(item: Any) -> Any:
+    if item is None or type(item) in (str, int, float, bool):
+        return item
+    if isinstance(item, tuple):
+        return list(map(_encoded, item))
+    if isinstance(item, Integral):  # NumPy's
+        return int(item)
+    raise TypeError(f"{item!r:.80} ({type(item).__name__}) cannot be saved: evaluate ids, texts or spans")
+
+
+def _decoded(found: Any) -> Any:
+    if not isinstance(found, list):
+        return found
+    items = tuple(map(_decoded, found))
+    return Span(*items) if len(items) == 3 and {int}.issuperset(map(type, items[1:])) else items
+
+
+def _record(found: dict[str, Any]) -> QueryRecord:
+    return QueryRecord._make(
+        tuple(x) if isinstance(x, list) else x for x in map(found.__getitem__, QueryRecord._fields)
+    )

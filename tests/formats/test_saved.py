@@ -1,0 +1,198 @@
+"""A saved evaluation comes back with the same records, and is never matched again."""
+
+import functools
+import json
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hitrate_adapters as hr
+from hitrate_adapters.core.evaluation import Evaluation
+from hitrate_adapters.formats import load, save
+
+QRELS = {"q1": {"d2", "d7"}, "q2": {"d1": 2, "d9": 0}, "q3": [], "q4": ["d4"], "q5": ["d5"]}
+RUN = hr.Run(
+    {"q1": ["d1", "d2", None], "q2": ["d1", "d1"], "q3": ["d1"], "q5": [], "q6": ["d6"]}, {"q5": TimeoutError("late")}
+)
+
+
+def state(evaluation):
+    """Return all that an evaluation says, in forms that compare."""
+    return (
+        {query: evaluation[query] for query in evaluation},
+        evaluation.unscored,
+        evaluation.missing,
+        [(query, str(error)) for query, error in evaluation.errors.items()],
+        str(evaluation),
+        evaluation.rows(),
+        {**evaluation.judge.rules, "match": repr(evaluation.judge.match)},
+    )
+
+
+def once_more(evaluation, path, **options):
+    save(evaluation, path)
+    return load(path, **options)
+
+
+def test_all_comes_back(tmp_path):
+    evaluation = hr.evaluate(QRELS, RUN, unique=True, relevance_level=0.5)
+    loaded = once_more(evaluation, tmp_path / "e.jsonl")
+    assert isinstance(loaded, Evaluation)
+    said, expected = state(loaded), state(evaluation)
+    assert said[3] == [("q5", "TimeoutError: late")]
+    assert said[:3] + said[4:] == expected[:3] + expected[4:]
+    assert loaded.run == {**RUN}
+    assert loaded.qrels == {**QRELS, "q1": ["d2", "d7"]}
+    assert loaded.matches("q1") == evaluation.matches("q1")
+
+
+def test_saved_again_it_is_the_same_file(tmp_path):
+    loaded = once_more(hr.evaluate(QRELS, RUN), tmp_path / "e.jsonl")
+    save(loaded, tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "e.jsonl").read_bytes()
+
+
+def test_what_the_file_says(tmp_path):
+    save(hr.evaluate({"q": ["a"]}, {"q": ["b", "a"]}), tmp_path / "e.jsonl")
+    head, query = map(json.loads, (tmp_path / "e.jsonl").read_text().splitlines())
+    assert head == {
+        "hitrate_adapters": hr.__version__,
+        "saved": "evaluation",
+        "version": 1,
+        "queries": 1,
+        "match": None,
+        "unique": False,
+        "relevance_level": None,
+    }
+    assert query == {
+        "query_id": "q",
+        "relevant": ["a"],
+        "retrieved": ["b", "a"],
+        "record": {
+            "hit_ranks": [2],
+            "found_ranks": [2],
+            "gain_ranks": [2],
+            "gains": [1.0],
+            "ideal": [1.0],
+            "n_relevant": 1,
+            "n_retrieved": 2,
+        },
+    }
+
+
+def test_a_loaded_evaluation_adds_to_a_new_one(tmp_path):
+    old = once_more(hr.evaluate({"q": ["a"]}, {"q": ["a"]}), tmp_path / "e.jsonl")
+    assert (old + hr.evaluate({"p": ["a"]}, {"p": ["b", "a"]})).hit_rate(1) == 0.5
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+ids = words | st.integers(-3, 3) | st.tuples(words, st.integers(0, 5), st.integers(6, 9)) | st.tuples(words, words)
+gold = st.lists(ids, min_size=1, unique=True) | st.dictionaries(ids, st.floats(0.5, 3), min_size=1)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(st.dictionaries(ids, gold, min_size=1), st.data())
+@pytest.mark.filterwarnings("ignore:no relevant (id|text) was ever retrieved")
+def test_ids_keep_their_types(tmp_path, qrels, data):
+    run = {query: data.draw(st.lists(ids)) for query in qrels}
+    evaluation = hr.evaluate(qrels, run)
+    loaded = once_more(evaluation, tmp_path / "e.jsonl")
+    assert (loaded.qrels, loaded.run, loaded.rows()) == (qrels, run, evaluation.rows())
+
+
+# Matchers
+
+
+class Blunt:
+    def __call__(self, retrieved, relevant):
+        return retrieved[0] == relevant[0]
+
+
+def first_letter(retrieved, relevant):
+    return retrieved[0] == relevant[0]
+
+
+@pytest.mark.parametrize("match", [hr.same_text, hr.contains, hr.overlap(0.5), hr.similar(0.25)], ids=repr)
+def test_our_matchers_come_back(tmp_path, match):
+    evaluation = hr.evaluate({"q": ["a b c d"]}, {"q": ["a b c d"]}, match=match)
+    loaded = once_more(evaluation, tmp_path / "e.jsonl")
+    assert loaded.judge.match == match
+    assert loaded.matches("q") == evaluation.matches("q")
+
+
+@pytest.mark.parametrize("match", [hr.span_overlap(), hr.span_overlap(0.5), hr.span_overlap(0.5, of="union")], ids=repr)
+def test_matchers_of_spans_come_back(tmp_path, match):
+    evaluation = hr.evaluate({"q": [hr.Span("a", 0, 9)]}, {"q": [hr.Span("a", 0, 9)]}, match=match)
+    loaded = once_more(evaluation, tmp_path / "e.jsonl")
+    assert loaded.judge.match == match
+    assert isinstance(loaded.run["q"][0], hr.Span)
+
+
+@pytest.mark.parametrize(
+    ("match", "name"),
+    [
+        (first_letter, rf"{__name__}.first_letter"),
+        (Blunt(), rf"{__name__}.Blunt"),
+        (lambda retrieved, relevant: retrieved[0] == relevant[0], rf"{__name__}.<lambda>"),
+        (functools.partial(first_letter), "functools.partial"),
+    ],
+    ids=["function", "object", "lambda", "partial"],
+)
+def test_a_matcher_of_your_own_is_named_and_given_again(tmp_path, match, name):
+    evaluation = hr.evaluate({"q": ["ab"]}, {"q": ["ac"]}, match=match)
+    loaded = once_more(evaluation, tmp_path / "e.jsonl")
+    assert loaded.hit_rate(1) == 1
+    assert repr(loaded.judge.match) == name
+    with pytest.raises(
+        RuntimeError, match=rf"this was judged by {re.escape(name)}, .*load\(path, match=...\) gives it"
+    ):
+        loaded.matches("q")
+    assert repr(once_more(loaded, tmp_path / "again.jsonl").judge.match) == name
+    assert load(tmp_path / "e.jsonl", match=match).matches("q") == evaluation.matches("q")
+
+
+def test_another_matcher_than_the_one_that_judged(tmp_path):
+    save(hr.evaluate({"q": ["ab"]}, {"q": ["ab"]}, match=hr.contains), tmp_path / "e.jsonl")
+    with pytest.raises(ValueError, match=r"e.jsonl: judged by contains, not by overlap\(0.5\)"):
+        load(tmp_path / "e.jsonl", match=hr.overlap(0.5))
+    save(hr.evaluate({"q": ["ab"]}, {"q": ["ab"]}), tmp_path / "e.jsonl")
+    with pytest.raises(ValueError, match=r"e.jsonl: judged without a matcher, not by overlap\(0.5\)"):
+        load(tmp_path / "e.jsonl", match=hr.overlap(0.5))
+
+
+# What is refused
+
+
+def test_items_that_no_file_can_hold(tmp_path):
+    item = frozenset({"a"})
+    with pytest.raises(
+        TypeError, match=r"query 'q': frozenset\(\{'a'\}\) \(frozenset\) cannot be saved: evaluate ids, texts"
+    ):
+        save(hr.evaluate({"q": [item]}, {"q": [item]}), tmp_path / "e.jsonl")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda lines: lines[:2], "this is cut off: it has 1 of 2 queries"),
+        (lambda lines: [lines[0], lines[1][:20]], "line 2: this is no JSON: "),
+        (lambda lines: [lines[0], "{}", lines[2]], "line 2 lacks 'query_id'"),
+        (lambda lines: lines[1:], "this is no evaluation that was saved: its first line does not say so"),
+        (lambda lines: [], "this is no evaluation that was saved"),
+        (lambda lines: [lines[0].replace('"version": 1', '"version": 2'), *lines[1:]], r"this \S+: upgrade"),
+        (lambda lines: [lines[0].replace('"unique": false, ', ""), *lines[1:]], "lacks 'unique'"),
+        (
+            lambda lines: [lines[0].replace('"match": null', '"match": "overlap(9)"'), *lines[1:]],
+            "share must be above 0",
+        ),
+    ],
+)
+def test_a_file_that_is_none(tmp_path, change, told):
+    path = tmp_path / "e.jsonl"
+    save(hr.evaluate({"q": ["a"], "p": ["a"]}, {"q": ["a"]}), path)
+    path.write_text("\n".join(change(path.read_text().splitlines())))
+    with pytest.raises(ValueError, match=told):
+        load(path)
