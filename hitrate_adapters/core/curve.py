@@ -69,7 +69,7 @@ class Curve:
         ]
 
     def __str__(self) -> str:
-        """Return the table, hit rates with their 95 % interval."""
+        """Return the table, scores with their 95 % interval."""
         is_known = self.points[0].context is not None
         grid = [["k", str(replace(self.points[0].score.metric, k=None)), "gain", *(["context"] if is_known else [])]]
         for k, score, gain, context in self.points:

@@ -80,7 +80,7 @@ class Segments(Mapping[Hashable, "Evaluation"]):
         ]
 
     def table(self, metrics: str | Metric | Iterable[str | Metric] = "hit_rate", k: Cutoffs = 5) -> str:
-        """Return a table of the segments and the whole, to be printed: n and each metric, hit rates with intervals.
+        """Return a table of the segments and the whole, to be printed: n, and each metric with its 95 % interval.
 
         A metric that is written with a cutoff of its own, such as "hit_rate@10", keeps it.
         """
