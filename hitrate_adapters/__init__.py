@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from .core.answers import HitsAndAnswers as HitsAndAnswers
     from .core.comparison import Comparison as Comparison
     from .core.curve import Curve as Curve
+    from .core.drift import Drift as Drift
+    from .core.drift import drift as drift
+    from .core.labels import MissingLabels as MissingLabels
+    from .core.labels import add_labels as add_labels
+    from .core.labels import missing_labels as missing_labels
+    from .core.labels import pool as pool
     from .core.leaderboard import leaderboard as leaderboard
     from .core.segments import Segments as Segments
     from .core.significance import sample_size as sample_size
@@ -30,21 +36,27 @@ __all__ = [
     "METRICS",
     "Comparison",
     "Curve",
+    "Drift",
     "Evaluation",
     "HitsAndAnswers",
     "Match",
     "Metric",
+    "MissingLabels",
     "QueryRecord",
     "Run",
     "Score",
     "Segments",
     "Span",
+    "add_labels",
     "contains",
+    "drift",
     "evaluate",
     "judge",
     "leaderboard",
     "load",
+    "missing_labels",
     "overlap",
+    "pool",
     "read_qrels",
     "read_run",
     "read_texts",
@@ -64,6 +76,12 @@ _LATER = {
     "HitsAndAnswers": "answers",
     "Comparison": "comparison",
     "Curve": "curve",
+    "Drift": "drift",
+    "drift": "drift",
+    "MissingLabels": "labels",
+    "add_labels": "labels",
+    "missing_labels": "labels",
+    "pool": "labels",
     "leaderboard": "leaderboard",
     "Segments": "segments",
     "sample_size": "significance",

@@ -28,14 +28,14 @@ ADAPTERS = {
 LAYERS = [
     {"matching"},
     {"items"},
-    {"records", "spans"},
+    {"records", "spans", "drift"},
     {"metrics", "intervals", "correlation", "significance"},
     {"display", "retrieval", "scores", "scoring"},
     {"answers", "curve", "segments"},
     {"comparison"},
     {"comparison"},
     {"evaluation"},
-    {"leaderboard"},
+    {"labels", "leaderboard"},
     {"leaderboard"},
 ]
 """A module of the core imports from earlier layers only."""

@@ -65,6 +65,26 @@ def ranked_items(retrieved: Items) -> list[Hashable]:
         ) from None
 
 
+def grades_of(relevant: Items) -> dict[Hashable, float]:
+    """Return item -> grade as it was given, in order; 1 for each item of a collection without grades."""
+    if isinstance(relevant, Mapping):
+        return dict(relevant)
+    _refuse_string(relevant, "relevant")
+    return dict.fromkeys(relevant, 1)
+
+
+def in_form_of(relevant: Items, grades: dict[Hashable, float]) -> Items:
+    """Return grades as the kind of collection that `relevant` is; what has no grades keeps the items above 0.
+
+    >>> in_form_of(["d1"], {"d7": 1, "d2": 0}), in_form_of({"d1": 2}, {"d7": 1, "d2": 0})
+    (['d7'], {'d7': 1, 'd2': 0})
+    """
+    if isinstance(relevant, Mapping):
+        return grades
+    kind = type(relevant) if isinstance(relevant, (set, frozenset, tuple)) else list
+    return kind(item for item, grade in grades.items() if grade > 0)
+
+
 def string_id(found: object) -> str | None:
     """Return an id as a string, for frameworks and files whose ids are strings; None for what is neither str nor int.
 
