@@ -11,8 +11,11 @@ from .core.scoring import scorer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .core.answers import HitsAndAnswers as HitsAndAnswers
+    from .core.causes import Miss as Miss
     from .core.comparison import Comparison as Comparison
     from .core.curve import Curve as Curve
+    from .core.diagnosis import Diagnosis as Diagnosis
+    from .core.diagnosis import diagnose as diagnose
     from .core.drift import Drift as Drift
     from .core.drift import drift as drift
     from .core.labels import MissingLabels as MissingLabels
@@ -36,11 +39,13 @@ __all__ = [
     "METRICS",
     "Comparison",
     "Curve",
+    "Diagnosis",
     "Drift",
     "Evaluation",
     "HitsAndAnswers",
     "Match",
     "Metric",
+    "Miss",
     "MissingLabels",
     "QueryRecord",
     "Run",
@@ -49,6 +54,7 @@ __all__ = [
     "Span",
     "add_labels",
     "contains",
+    "diagnose",
     "drift",
     "evaluate",
     "judge",
@@ -74,8 +80,11 @@ __version__ = "0.1.0"
 
 _LATER = {
     "HitsAndAnswers": "answers",
+    "Miss": "causes",
     "Comparison": "comparison",
     "Curve": "curve",
+    "Diagnosis": "diagnosis",
+    "diagnose": "diagnosis",
     "Drift": "drift",
     "drift": "drift",
     "MissingLabels": "labels",

@@ -33,10 +33,9 @@ LAYERS = [
     {"display", "retrieval", "scores", "scoring"},
     {"answers", "curve", "segments"},
     {"comparison"},
-    {"comparison"},
     {"evaluation"},
-    {"labels", "leaderboard"},
-    {"leaderboard"},
+    {"causes", "labels", "leaderboard"},
+    {"diagnosis"},
 ]
 """A module of the core imports from earlier layers only."""
 
