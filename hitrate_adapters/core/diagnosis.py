@@ -149,13 +149,14 @@ def _what_looks_wrong(evaluation: Evaluation, hit: Metric, context_k: int | None
         score = evaluation.score(hit)
         now, then = (wilson(round(score * size), size) for size in (n, _ENOUGH))
         yield (
-            f"{n} queries say little: {hit} is in [{now[0]:.3f}, {now[1]:.3f}] (95 %), {_points(now)} points wide; "
-            f"with {_ENOUGH} it would be {_points(then)} points wide"
+            f"{n} queries say little: {hit} is in [{now[0]:.3f}, {now[1]:.3f}] (95 %), {_points(now)} wide; "
+            f"with {_ENOUGH} it would be {_points(then)} wide"
         )
 
 
-def _points(interval: tuple[float, float]) -> int:
-    return round(100 * (interval[1] - interval[0]))
+def _points(interval: tuple[float, float]) -> str:
+    width = round(100 * (interval[1] - interval[0]))
+    return f"{width} point{'s' * (width != 1)}"
 
 
 def _in_words(cause: str) -> str:
