@@ -33,8 +33,9 @@ class Document(NamedTuple):
 class ItemOf:
     """What stands for a document when it is compared with the relevant items: its id, its text, or its span.
 
-    The span of a chunk begins at `metadata["start_index"]`, as text splitters note it by add_start_index=True, in the
-    document that `id_key` names, and is as long as its text.
+    The span of a chunk is as long as its text, in the document that `id_key` names, and begins at
+    `metadata["start_index"]`, which LangChain's splitters note with add_start_index=True, or at "split_idx_start", of
+    Haystack's.
 
     Args:
         id_key: where the id is; see `IdKey`.
@@ -176,7 +177,9 @@ def _is_document(given: Any) -> bool:
 
 
 def _are_items(given: object, side: str) -> TypeGuard[Iterable[Any]]:
-    """Tell whether these are items, which can be read again; raises TypeError for an iterator."""
+    """Tell whether these are items, which can be read again; raises TypeError for an iterator and for a table."""
+    if hasattr(given, "columns"):
+        raise TypeError(f"{side} items are a {type(given).__name__}: pass the column that has them")
     if isinstance(given, Iterator):
         raise TypeError(
             f"{side} items are a {type(given).__name__}, which can be read only once, by one of several metrics: "
@@ -217,7 +220,7 @@ def _at(metadata: Any, key: str) -> Any:
 
 def _start(document: Any) -> int:
     """Return at which character of its document a chunk begins; some vector stores make 120.0 of 120."""
-    start = document.metadata.get("start_index")
+    start = document.metadata.get("start_index", document.metadata.get("split_idx_start"))
     if isinstance(start, float) and start.is_integer():
         start = int(start)
     if isinstance(start, bool) or not isinstance(start, Integral):

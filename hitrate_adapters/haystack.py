@@ -35,7 +35,7 @@ class HitRateEvaluator:
         id_key: the key of `Document.meta` that is the id, or a path of keys, also as Haystack's evaluators have it:
             "meta.source.url". None: `Document.id`.
         theta: a query is hit when that share of its relevant items is found, in (0, 1]. None: when any is.
-        match_on: "ids", "texts" (`Document.content`), or "auto": texts where `match` is given, else ids.
+        match_on: "ids", "texts" (`Document.content`), "spans", or "auto": what `match` compares, ids without one.
         match: when a retrieved text counts as a relevant one, such as `contains`. None: equality. A function of a
             module can be serialised with the pipeline.
         unique: drop repeats before the cutoff, for document ids that chunks share.

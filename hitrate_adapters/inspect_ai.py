@@ -47,7 +47,7 @@ def hit_rate(  # noqa: PLR0913 - the words that all adapters share
         k: one cutoff or several; None: all that was retrieved.
         metrics: "hit_rate", "recall", "precision", "mrr", "map", "ndcg", also with a cutoff of their own: "mrr@10".
         theta: for hit rate only, the share of the relevant items that makes a hit, 0 < theta <= 1. None: at least one.
-        match_on: "ids", "texts", or "auto": texts where `match` is given, else ids.
+        match_on: "ids", "texts", "spans", or "auto": what `match` compares, ids without one.
         match: when a retrieved text counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from each ranking before the cut, for document ids of chunks.
         retrieved_key: where the list of retrieved ids, texts or documents is, best first: a key of the sample's store,

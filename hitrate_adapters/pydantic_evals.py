@@ -41,7 +41,7 @@ class HitRateEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc, unused-i
         id_key: where a document's id is: a key of its metadata, or a function of the document. None: its `id`, else
             `metadata["id"]`.
         theta: a query is hit when that share of its relevant items is found, in (0, 1]. None: when any is.
-        match_on: "ids", "texts", or "auto": texts where `match` is given, else ids.
+        match_on: "ids", "texts", "spans", or "auto": what `match` compares, ids without one.
         match: when a retrieved text counts as a relevant one, such as `contains`. None: equality. `to_file` refuses a
             function: make it the default of a subclass.
         unique: drop repeats before the cutoff, for document ids that chunks share.

@@ -55,7 +55,12 @@ FRAMEWORKS = {
 }
 """Adapter -> the one framework that it imports."""
 
-COMPANIONS = {"langchain": {"tqdm"}, "llama_index": {"pandas", "pydantic"}, "ragas": {"pandas"}}
+COMPANIONS = {
+    "langchain": {"tqdm"},
+    "llama_index": {"pandas", "pydantic"},
+    "pydantic_evals": {"pydantic"},
+    "ragas": {"pandas"},
+}
 """Adapter -> what else it may import: dependencies of its framework, or what is imported when asked for."""
 
 

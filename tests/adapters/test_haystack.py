@@ -12,10 +12,11 @@ from uuid import UUID
 import pytest
 from haystack import Document, Pipeline, component
 from haystack.components.evaluators import DocumentMRREvaluator, DocumentRecallEvaluator
+from haystack.components.preprocessors import DocumentSplitter
 from haystack.core.errors import DeserializationError, SerializationError
 from haystack.evaluation import EvaluationRunResult
 
-from hitrate_adapters import Evaluation, contains, overlap
+from hitrate_adapters import Evaluation, contains, overlap, span_overlap
 from hitrate_adapters.haystack import HitRateEvaluator
 
 ROOT = Path(__file__).parents[2]
@@ -295,6 +296,15 @@ def test_none_is_a_slot_that_never_hits(match_on):
 def test_collections_of_documents_are_rankings(make):
     output = HitRateEvaluator(k=(1, 2)).run([make(ids("d1"))], [make(ids("d2", "d1"))])
     assert [result["score"] for result in output["results"].values()] == [0.0, 1.0]
+
+
+def test_spans_of_split_documents():
+    file = Document(content="Refunds take five days. Dogs are free. Bikes cost two euros.", meta={"file": "faq.md"})
+    chunks = DocumentSplitter(split_by="period", split_length=1).run(documents=[file])["documents"]
+    evaluator = HitRateEvaluator(k=(1, 2), id_key="file", match=span_overlap(0.5), name="x")
+    for gold in (["faq.md", 24, 38], ("faq.md", 20, 40), chunks[1]):
+        output = HitRateEvaluator.run(evaluator, [[gold]], [chunks])
+        assert [result["score"] for result in output["results"].values()] == [0.0, 1.0]
 
 
 def test_an_id_that_haystack_made_depends_on_the_meta():

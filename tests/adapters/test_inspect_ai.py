@@ -20,7 +20,7 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.scorer import includes
 from inspect_ai.solver import solver
 
-from hitrate_adapters import contains
+from hitrate_adapters import contains, span_overlap
 from hitrate_adapters.inspect_ai import hit_rate
 
 ROOT = Path(__file__).parents[2]
@@ -207,6 +207,17 @@ DOCUMENTS = [
 )
 def test_documents(options, gold):
     log = run(golden(q=gold), hit_rate(k=(1, 2), name="x", **options), {"q": DOCUMENTS})
+    assert log.samples[0].scores["hit_rate"].value == {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}
+
+
+def test_spans():
+    samples = [Sample(id="q", input="q", target="Free.", metadata={"relevant": [["faq.md", 24, 38]]})]
+    chunks = [
+        {"page_content": text, "metadata": {"source": "faq.md", "start_index": start}}
+        for start, text in ((0, "Refunds take five days."), (24, "Dogs are free."))
+    ]
+    scorer = hit_rate(k=(1, 2), match=span_overlap(0.5), relevant_key="relevant", name="x")
+    log = run(samples, scorer, {"q": chunks})
     assert log.samples[0].scores["hit_rate"].value == {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}
 
 

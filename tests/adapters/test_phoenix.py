@@ -11,7 +11,7 @@ import pytest
 from phoenix.evals import async_evaluate_dataframe, bind_evaluator, create_evaluator, evaluate_dataframe
 from phoenix.evals.utils import to_annotation_dataframe
 
-from hitrate_adapters import contains
+from hitrate_adapters import contains, span_overlap
 from hitrate_adapters.phoenix import hit_rate_evaluators
 
 ROOT = Path(__file__).parents[2]
@@ -164,6 +164,16 @@ def test_documents_of_spans(options, gold, is_query):
     if is_query:  # what SpanQuery().select("retrieval.documents") gives
         documents = [{"document": {key[9:]: value for key, value in each.items()}} for each in documents]
     results = run(table({"q": gold}, {"q": documents}), hit_rate_evaluators(k=(1, 2), name="x", **options))
+    assert [value_of(results[f"x_hit_rate@{k}_score"]["q"]) for k in (1, 2)] == [0.0, 1.0]
+
+
+def test_spans():
+    found = [
+        ["faq.md", 0, 23],
+        {"document.content": "Dogs.", "document.metadata": {"source": "faq.md", "start_index": 24}},
+    ]
+    evaluators = hit_rate_evaluators(k=(1, 2), name="x", match=span_overlap(0.5))
+    results = run(table({"q": [["faq.md", 24, 29]]}, {"q": found}), evaluators)
     assert [value_of(results[f"x_hit_rate@{k}_score"]["q"]) for k in (1, 2)] == [0.0, 1.0]
 
 

@@ -15,7 +15,7 @@ from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EqualsExpected, Evaluator
 from pydantic_evals.reporting import EvaluationReportAdapter
 
-from hitrate_adapters import Metric, contains, overlap
+from hitrate_adapters import Metric, contains, overlap, span_overlap
 from hitrate_adapters.core.records import Matcher
 from hitrate_adapters.pydantic_evals import HitRateEvaluator
 
@@ -361,6 +361,23 @@ def test_what_only_one_evaluator_could_read_is_a_failure_of_each(side, once):
     messages = [failure.error_message for failure in report.cases[0].evaluator_failures]
     assert len(messages) == 2
     assert all(f"{side} items are a " in message and "make a list of it" in message for message in messages)
+
+
+def test_spans():
+    chunks = [
+        {"page_content": text, "metadata": {"source": "faq.md", "start_index": start}}
+        for start, text in ((0, "Refunds take five days."), (24, "Dogs are free."))
+    ]
+    evaluator = HitRateEvaluator(k=(1, 2), match=span_overlap(0.5), name="x")
+    report = run(golden(q=[["faq.md", 24, 38]]), [evaluator], lambda _: chunks)
+    assert scores(report) == {"q": {"x_hit_rate@1": 0.0, "x_hit_rate@2": 1.0}}
+
+
+def test_a_table_is_a_failure():
+    pandas = pytest.importorskip("pandas")
+    report = run(golden(q=["id"]), [HitRateEvaluator(k=1)], lambda _: pandas.DataFrame({"id": ["a"]}))
+    (failure,) = report.cases[0].evaluator_failures
+    assert "retrieved items are a DataFrame: pass the column that has them" in failure.error_message
 
 
 def test_grades():
