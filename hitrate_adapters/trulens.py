@@ -156,10 +156,7 @@ def _read(word: str, names: Iterable[str], attributes: Mapping[str, Any]) -> Any
 
 
 def _ranking(given: Any) -> list[str | None]:
-    """Return the retrieved items as strings, None for blank ones, which match nothing.
-
-    They come as a list, an array, or the JSON as which TruLens keeps mixed lists.
-    """
+    """Return the retrieved items as strings, from a list, an array, or the JSON as which TruLens keeps mixed lists."""
     items = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(items, str):
         with suppress(ValueError):
@@ -169,7 +166,7 @@ def _ranking(given: Any) -> list[str | None]:
             f"retrieved items must be a list, best first; found {given!r:.80} ({type(given).__name__}): "
             "retrieved= names the attribute of the retrieval span, or the column, that holds them"
         )
-    return [None if _is_blank(item) else _item(item) for item in items]
+    return [_item(item) for item in items]
 
 
 def _is_blank(item: object) -> bool:
