@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from math import comb, isclose
+from math import isclose
 from pathlib import Path
 
 if not os.environ.get("HITRATE_JUDGE_MODEL"):
@@ -129,17 +129,9 @@ def check_agreement(
 
 
 def conclusion(evaluations: Mapping[str, hr.Evaluation], k: int) -> str:
-    """Return which retriever hits more questions at k, and whether chance explains it (the exact sign test)."""
-    best, *others = sorted(evaluations, key=lambda name: evaluations[name].hit_rate(k), reverse=True)
-    lines = [f"What to conclude at k = {k}, question by question (exact sign test):"]
-    for other in others:
-        missed, missed_by_best = set(evaluations[other].misses(k)), set(evaluations[best].misses(k))
-        won, lost = len(missed - missed_by_best), len(missed_by_best - missed)
-        p = min(1.0, 2 * sum(comb(won + lost, wins) for wins in range(lost + 1)) / 2 ** (won + lost))
-        chance = f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
-        verdict = "better" if p < 0.05 else f"cannot be told apart with {len(evaluations[best])} questions"
-        lines.append(f"  {best} against {other}: {won} won, {lost} lost, {chance}: {verdict}")
-    return "\n".join(lines)
+    """Return which retriever hits more questions at k, and whether chance explains it."""
+    board = hr.leaderboard(evaluations, f"hit_rate@{k}")
+    return f"What to conclude at k = {k}, question by question:\n{board}"
 
 
 if __name__ == "__main__":

@@ -168,8 +168,9 @@ def test_says_who_judged_and_what_to_conclude(output):
         "The handbook of a ferry company: 81 passages, 67 questions",
         "Judge: OfflineRagasJudge and OfflineLlamaIndexJudge, rules in place of a model.",
         "RAGAS, LlamaIndex, LangSmith: the same hit rates in each.",
-        "  hybrid against dense: 6 won, 3 lost, p = 0.508: cannot be told apart with 67 questions",
-        "  hybrid against bm25: 10 won, 0 lost, p = 0.002: better",
+        "hybrid  0.955 [0.876, 0.985]                                                                            best",
+        "dense   0.910 [0.818, 0.958]   -0.045 [-0.137, 0.050]       0.51    3     6  cannot be resolved at this size",
+        "bm25    0.806 [0.696, 0.883]  -0.149 [-0.237, -0.053]     0.0039    0    10                            worse",
     ):
         assert line in output.splitlines()
 
@@ -335,3 +336,12 @@ def test_real_data(example, name, n, hits):
     scores = [hr.evaluate(data.qrels, run).hit_rate(k) for k in (1, 5, 10)]
     assert [round(score * score.n) for score in scores] == hits
     assert scores[0].n == n
+
+
+@pytest.mark.skipif("HITRATE_TEST_DATA" not in os.environ, reason="HITRATE_TEST_DATA names no folder of data sets")
+def test_every_way_of_matching_on_real_spans(tmp_path):
+    need("matchers.py")
+    done = run("matchers.py", Path(os.environ["HITRATE_TEST_DATA"], "spans"), folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    published = (EXAMPLES.parent / "docs" / "matching.md").read_text(encoding="utf-8")
+    assert f"```text\n{done.stdout}```" in published

@@ -53,10 +53,13 @@ class Leaderboard:
 
     def __str__(self) -> str:
         """Return the table."""
-        grid = [["", str(self.scores[self.best].metric), "behind the best", "p by Holm", "verdict"]]
+        grid = [["", str(self.scores[self.best].metric), "behind the best", "p by Holm", "won", "lost", "verdict"]]
         for name, score in self.scores.items():
             each = self.behind.get(name)
-            rest = ["", "", "best"] if each is None else [with_interval(each), p_value(each.adjusted, ""), each.verdict]
+            rest = ["", "", "", "", "best"]
+            if each is not None:
+                counts = (str(len(each.won)), str(len(each.lost)))
+                rest = [with_interval(each), p_value(each.adjusted, ""), *counts, each.verdict]
             within = "" if score.interval is None else " [{:.3f}, {:.3f}]".format(*score.interval)
             grid.append([name, f"{score:.3f}{within}", *rest])
         return "\n".join([*columns(grid), *notes(self.scores[self.best].n, self.left_out)])
@@ -88,9 +91,9 @@ def leaderboard(
     >>> qrels = {q: {"d1"} for q in range(40)}
     >>> runs = {"first": {q: ["d1"] for q in qrels}, "second": {q: ["d1"] if q % 4 else ["d2"] for q in qrels}}
     >>> print(hr.leaderboard({name: hr.evaluate(qrels, run) for name, run in runs.items()}, "hit_rate@5"))
-                      hit_rate@5          behind the best  p by Holm  verdict
-    first   1.000 [0.912, 1.000]                                         best
-    second  0.750 [0.598, 0.858]  -0.250 [-0.383, -0.093]      0.002    worse
+                      hit_rate@5          behind the best  p by Holm  won  lost  verdict
+    first   1.000 [0.912, 1.000]                                                    best
+    second  0.750 [0.598, 0.858]  -0.250 [-0.383, -0.093]      0.002    0    10    worse
     40 queries compared
     """
     check_number("margin", margin, above=0, up_to=1)

@@ -48,6 +48,12 @@ DIFFERENCES = {
     for share in (0.1, 0.2, 0.5)
 }
 
+FALL_SHORT = {
+    "mrr, .05": ranks(0.3, 0.9),
+    "1 % change by 1, 30 % by .05": {0.0: 0.69, 1.0: 0.01, 0.05: 0.16, -0.05: 0.14},
+}
+"""Where few queries decide and may not be in the sample: shown, not checked."""
+
 
 def binomial(n: int, p: float) -> Iterator[tuple[int, float]]:
     """Give each number of successes and its probability."""
@@ -94,31 +100,37 @@ def simulated(n: int, population: Values, trials: int, *, paired: bool) -> float
     return covered / trials
 
 
+def cases(trials: int) -> Iterator[tuple[str, str, list[float], float]]:
+    """Give the kind of interval, the population, the coverage at each size, and the share of queries that differ."""
+    for p in (0.5, 0.7, 0.8, 0.9, 0.95):
+        yield "a hit rate (Wilson)", f"{p:.2f}", [of_a_hit_rate(n, p) for n in SIZES], 1
+    for name, population in MEANS.items():
+        yield "a mean (BCa)", name, [simulated(n, population, trials, paired=False) for n in SIZES], 1
+    for discordant in (0.05, 0.1, 0.2, 0.4):
+        for delta in (0.0, discordant / 2):
+            coverages = [of_two_hit_rates(n, discordant, delta) for n in SIZES]
+            yield "two hit rates (Bonett-Price)", f"{discordant:.0%} differ, {delta:+.3f}", coverages, discordant
+    for name, population in DIFFERENCES.items():
+        coverages = [simulated(n, population, trials, paired=True) for n in SIZES]
+        yield "two means", name, coverages, 1 - population[0.0]
+
+
 def main() -> int:
-    """Print a table per kind of interval and return the exit status."""
+    """Print a line per case and return the exit status."""
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 4_000
     slack = 3 * sqrt(0.05 * 0.95 / trials) if trials < 4_000 else 0.0
     missed = []
-
-    def line(kind: str, case: str, coverages: list[float], few: tuple[int, ...] = ()) -> None:
-        print(f"{kind:30} {case:22}" + "".join(f"{each:8.3f}" for each in coverages), flush=True)
+    print(f"{'95 % interval of':30} {'population':28}" + "".join(f"{f'n = {n}':>8}" for n in SIZES))
+    for kind, case, coverages, differ in cases(trials):
+        print(f"{kind:30} {case:28}" + "".join(f"{each:8.3f}" for each in coverages), flush=True)
         for n, coverage in zip(SIZES, coverages, strict=True):
-            if not LOWEST - slack <= round(coverage, 3) <= (1 if n in few else HIGHEST + slack):
+            highest = 1 if n * differ < FEW else HIGHEST + slack
+            if not LOWEST - slack <= round(coverage, 3) <= highest:
                 missed.append(f"{kind}, {case}, n = {n}: {coverage:.3f}")
-
-    print(f"{'95 % interval of':30} {'population':22}" + "".join(f"{f'n = {n}':>8}" for n in SIZES))
-    for p in (0.5, 0.7, 0.8, 0.9, 0.95):
-        line("a hit rate (Wilson)", f"{p:.2f}", [of_a_hit_rate(n, p) for n in SIZES])
-    for name, population in MEANS.items():
-        line("a mean (BCa)", name, [simulated(n, population, trials, paired=False) for n in SIZES])
-    for discordant in (0.05, 0.1, 0.2, 0.4):
-        few = tuple(n for n in SIZES if n * discordant < FEW)
-        for delta in (0.0, discordant / 2):
-            coverages = [of_two_hit_rates(n, discordant, delta) for n in SIZES]
-            line("two hit rates (Bonett-Price)", f"{discordant:.0%} differ, {delta:+.3f}", coverages, few)
-    for name, population in DIFFERENCES.items():
-        few = tuple(n for n in SIZES if n * (1 - population[0.0]) < FEW)
-        line("two means", name, [simulated(n, population, trials, paired=True) for n in SIZES], few)
+    print("known to fall short:")
+    for case, population in FALL_SHORT.items():
+        coverages = [simulated(n, population, trials, paired=-0.05 in population) for n in SIZES]
+        print(f"{'':30} {case:28}" + "".join(f"{each:8.3f}" for each in coverages))
     print("\n".join(["missed:", *missed]) if missed else f"within two points; above where fewer than {FEW} differ")
     return 1 if missed else 0
 

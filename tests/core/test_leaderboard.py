@@ -39,10 +39,10 @@ def test_holm_over_the_comparisons(board):
 
 def test_print(board):
     assert str(board).splitlines() == [
-        "                hit_rate@5          behind the best  p by Holm                          verdict",
-        "top   0.800 [0.711, 0.867]                                                                 best",
-        "near  0.780 [0.689, 0.850]   -0.020 [-0.058, 0.019]        0.5  cannot be resolved at this size",
-        "low   0.600 [0.502, 0.691]  -0.200 [-0.278, -0.114]    < 0.001                            worse",
+        "                hit_rate@5          behind the best  p by Holm  won  lost                          verdict",
+        "top   0.800 [0.711, 0.867]                                                                            best",
+        "near  0.780 [0.689, 0.850]   -0.020 [-0.058, 0.019]        0.5    0     2  cannot be resolved at this size",
+        "low   0.600 [0.502, 0.691]  -0.200 [-0.278, -0.114]    < 0.001    0    20                            worse",
         "100 queries compared",
     ]
 
