@@ -1,6 +1,7 @@
 """How long do the matchers take, and how many times as long do difflib and RapidFuzz? In one run.
 
-    python tests/benchmarks/bench_matching.py    # half a minute; RapidFuzz takes part where it is installed
+    python tests/benchmarks/bench_matching.py         # half a minute; RapidFuzz takes part where it is installed
+    python tests/benchmarks/bench_matching.py DIR     # not that, but how alike passages of DIR/*.md are to `similar`
 
 500 queries, each with 20 chunks and 5 gold texts of 1,000 characters, no two of them the same: 50,000 comparisons. A
 time is the CPU time of `evaluate` on texts that were never seen before, the best of three; difflib compares a sample,
@@ -19,6 +20,8 @@ import time
 import warnings
 from difflib import SequenceMatcher
 from itertools import accumulate, islice
+from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import hitrate_adapters as hr
@@ -106,6 +109,32 @@ def by_rapidfuzz() -> float | None:
     return seconds(texts, lambda chunk, gold: ratio(chunk, gold) >= 80)
 
 
+def likeness(folder: str) -> None:
+    """Print the least, the median and the most that `similar` sees in pairs of passages of the same files."""
+    rng = random.Random(7)
+    documents = [path.read_text("utf-8") for path in sorted(Path(folder).glob("*.md"))]
+
+    def wrong(letter: str) -> str:
+        return rng.choice(["", rng.choice(LETTERS), rng.choice(LETTERS) + letter])
+
+    def misread(text: str, share: float) -> str:
+        return "".join(wrong(letter) if rng.random() < share else letter for letter in text)
+
+    for size in (60, 200, 1_000, 4_000):
+        found: dict[str, list[float]] = {}
+        for text in documents * 60:
+            start, other = (rng.randrange(len(text) - 3 * size) for _ in range(2))
+            one = text[start : start + size]
+            pairs = {f"1 letter in {n} misread": misread(one, 1 / n) for n in (50, 20, 10)}
+            pairs["cut half a passage later"] = text[start + size // 2 : start + size // 2 + size]
+            if abs(start - other) > 2 * size:
+                pairs["another passage"] = text[other : other + size]
+            for name, against in pairs.items():
+                found.setdefault(name, []).append(matching._likeness(one, against))
+        for name, values in found.items():
+            print(f"{size:>5} characters, {name:26} {min(values):.2f} {median(values):.2f} {max(values):.2f}")
+
+
 def main() -> int:
     """Print a line a matcher, and return the exit status."""
     warnings.filterwarnings("ignore", "no relevant text was ever retrieved")
@@ -128,4 +157,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(likeness(sys.argv[1]) if len(sys.argv) > 1 else main())
