@@ -43,7 +43,7 @@ class Anchor(NamedTuple):
     """Whether the id now names a chunk that is none of those."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Drift:
     """What became of each gold text: printed as a table, and `reanchor` repairs a golden set. Made by `drift`."""
 
@@ -74,11 +74,13 @@ class Drift:
         `of("gone")` names it, and a query that loses all of its items stays without any, which `evaluate` reports as
         unscored. Sets stay sets, lists stay lists, and item -> grade stays item -> grade.
 
-        Raises ValueError for an item that is none of the gold texts which `drift` was given.
+        Raises ValueError for an item that is none of the gold texts which `drift` was given, TypeError for no mapping.
 
         >>> drift({"d1": "Refunds take five days."}, {"p7": "Refunds take five days."}).reanchor({"q1": {"d1": 2}})
         {'q1': {'p7': 2}}
         """
+        if not isinstance(qrels, Mapping):
+            raise TypeError(f"qrels must be a mapping of query id -> items, got {type(qrels).__name__}")
         repaired = {}
         for query_id, items in qrels.items():
             grades: dict[Hashable, float] = {}
@@ -168,7 +170,8 @@ def _pieces(key: Hashable, text: str, index: _Index) -> tuple[str, list[Hashable
             pieces.append(chunk)
     share = len(set().union(*map(held.__getitem__, pieces))) / len(words) if words else 0.0
     if share >= _HALF:
-        most = [chunk for chunk in pieces if len(held[chunk]) >= _NEARLY * len(set().union(*held.values()))]
+        left = len(set().union(*held.values()))
+        most = [chunk for chunk in pieces if len(held[chunk]) >= _NEARLY * left]
         return ("changed", most, max(map(len, held.values())) / len(words)) if most else ("split", pieces, share)
     if key in index.corpus:  # written anew in its place: its words count, in any order
         was, now = _words(text), _words(index.corpus[key])

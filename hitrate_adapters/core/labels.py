@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
     """How much, in [0, 1]: how alike they are where it is nearly that text, else how much of it the item has."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class MissingLabels:
     """Candidates for missing labels, and how far hit rate could move. Made by `missing_labels`."""
 
@@ -166,6 +166,7 @@ def pool(qrels: Qrels, runs: Mapping[str, RunLike], *, depth: int = 10, labels: 
     [('d3', 2, ('bm25', 'dense')), ('d4', 1, ('dense',)), ('d2', 2, ('bm25',))]
     """
     depth, labels = _at_least_one("depth", depth), _at_least_one("labels", labels)
+    _check_mapping(qrels)
     _check_runs(qrels, runs)
     scored = []
     for query_id in dict.fromkeys(chain(qrels, *runs.values())):
@@ -200,6 +201,7 @@ def add_labels(qrels: Qrels, rows: Iterable[Mapping[str, Any]]) -> dict[Any, Ite
     >>> add_labels({"q1": {"d1"}}, [{"query_id": "q1", "item": "d2", "grade": 1}])["q1"] == {"d1", "d2"}
     True
     """
+    _check_mapping(qrels)
     grades = {query_id: grades_of(items) for query_id, items in qrels.items()}
     for number, row in enumerate(rows):
         missing = [key for key in ("query_id", "item", "grade") if key not in row]
@@ -257,9 +259,12 @@ def _ranks(ranking: list[Hashable]) -> dict[Hashable, int]:
     return ranks
 
 
-def _check_runs(qrels: Qrels, runs: Mapping[str, RunLike]) -> None:
+def _check_mapping(qrels: Qrels) -> None:
     if not isinstance(qrels, Mapping):
         raise TypeError(f"qrels must be a mapping of query id -> items, got {type(qrels).__name__}")
+
+
+def _check_runs(qrels: Qrels, runs: Mapping[str, RunLike]) -> None:
     if not isinstance(runs, Mapping) or not all(isinstance(run, Mapping) for run in runs.values()):
         raise TypeError('runs must be a mapping of name -> run, such as {"bm25": {"q1": ["d1", "d2"]}}')
     for name, run in runs.items():

@@ -221,9 +221,11 @@ def test_reanchor_names_an_item_without_a_text(moved):
         moved.reanchor({"q1": {"d1"}, "q2": {"d9"}})
 
 
-def test_reanchor_refuses_a_string(moved):
+def test_reanchor_refuses_what_is_no_golden_set(moved):
     with pytest.raises(TypeError, match="relevant items are the string 'd1'"):
         moved.reanchor({"q1": "d1"})
+    with pytest.raises(TypeError, match="qrels must be a mapping of query id -> items, got list"):
+        moved.reanchor([{"d1"}])
 
 
 # To be read

@@ -242,6 +242,11 @@ def test_add_labels_refuses(row, error, message):
         add_labels({"q": ["d1"]}, [good, row])
 
 
+def test_add_labels_refuses_no_mapping():
+    with pytest.raises(TypeError, match="qrels must be a mapping of query id -> items, got list"):
+        add_labels([("q", "d1")], [])
+
+
 def test_rows_through_pandas():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(pool({"q": {"d1"}}, {"a": {"q": ["d1", "d2", "d3"]}}))
