@@ -53,10 +53,10 @@ def mean_interval(values: Iterable[float], counts: Iterable[int]) -> Interval:
 def bca(values: Sequence[float], counts: Sequence[int]) -> Interval:
     """Return the BCa bootstrap interval of a mean (Efron, 1987), from at least two values and the count of each.
 
-    The distribution of the resampled mean is not drawn but had from its saddlepoint approximation (Davison and Hinkley,
-    1988), to which a few thousand draws come near by chance alone. It needs no seed, and its time grows with the number
-    of distinct values, not of queries. The bias correction and the acceleration of a mean are both a sixth of the
-    skewness over the root of n.
+    The distribution of the resampled mean is computed by its saddlepoint approximation (Davison and Hinkley, 1988),
+    from which thousands of draws differ by chance alone. So there is no seed, and the time grows with the number of
+    distinct values, not of queries. The bias correction and the acceleration of a mean are both a sixth of the skewness
+    over the root of n.
     """
     n = sum(counts)
     mean = fsum(map(mul, values, counts)) / n

@@ -13,7 +13,7 @@ from .metrics import Metric
 from .scores import Score
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Leaderboard:
     """Evaluations ranked by a metric, and which of them the best cannot be told from; printed, a table."""
 
@@ -50,6 +50,10 @@ class Leaderboard:
                 }
             )
         return rows
+
+    def __repr__(self) -> str:
+        """Show the best and how many there are."""
+        return f"<Leaderboard: {self.best!r} is the best of {len(self.scores)}, {len(self.together) - 1} may equal it>"
 
     def __str__(self) -> str:
         """Return the table."""

@@ -47,6 +47,10 @@ def test_print(board):
     ]
 
 
+def test_repr(board):
+    assert repr(board) == "<Leaderboard: 'top' is the best of 3, 1 may equal it>"
+
+
 def test_rows(board):
     assert [row["name"] for row in board.rows()] == ["top", "near", "low"]
     assert board.rows()[2] == {
