@@ -10,7 +10,7 @@ from functools import cache, cached_property, partial
 from itertools import chain, repeat
 from math import fsum
 from operator import mul
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import display
 from .intervals import mean_interval
@@ -32,6 +32,8 @@ Qrels = Mapping[Any, Items]
 
 RunLike = Mapping[Any, Items]
 """Query id -> retrieved items, best first, or item -> score."""
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -465,6 +467,41 @@ def evaluate_sound(qrels: Qrels, run: Run, judge: Judge) -> tuple[Evaluation, di
     rest = Run({query_id: [] if query_id in faults else items for query_id, items in run.items()}, run.errors)
     evaluation = evaluate(sound, rest, match=match, unique=unique, relevance_level=level)
     return replace(evaluation, judge=judge), faults
+
+
+def evaluate_rows(
+    rows: Iterable[tuple[Hashable, Row]], read: Callable[[Row], tuple[Any, Any]], judge: Judge
+) -> tuple[Evaluation, dict[Hashable, Exception]]:
+    """Return an evaluation of a framework's rows, and what reading or judging each of the unscored ones raised.
+
+    Args:
+        rows: query id -> row, as pairs; further rows of an id are "ID #2" and so on.
+        read: gives what is relevant in a row, and what was retrieved, or the exception of a retrieval that failed.
+        judge: the rules.
+
+    Raises what the first row raised where no query can be scored.
+    """
+    qrels, run, unread, seen = dict[Hashable, Items](), Run(), dict[Hashable, Exception](), Counter[Hashable]()
+    for name, row in rows:
+        query_id = name
+        while query_id in run:
+            seen[name] += 1
+            query_id = f"{name} #{seen[name] + 1}"
+        run[query_id] = []
+        try:
+            relevant, retrieved = read(row)
+        except Exception as error:
+            unread[query_id] = error
+            continue
+        qrels[query_id] = relevant
+        if isinstance(retrieved, Exception):
+            run.errors[query_id] = retrieved
+        else:
+            run[query_id] = retrieved
+    if unread and not qrels:
+        raise next(iter(unread.values()))
+    evaluation, faults = evaluate_sound(qrels, run, judge)
+    return evaluation, unread | faults
 
 
 _NO_IDS = "every retrieved item is None: where are the ids? (a wrong key or attribute gives None)"

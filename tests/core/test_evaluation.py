@@ -23,7 +23,7 @@ from hitrate_adapters import (
     run_retriever,
     same_text,
 )
-from hitrate_adapters.core.evaluation import evaluate_sound
+from hitrate_adapters.core.evaluation import evaluate_rows, evaluate_sound
 from hitrate_adapters.core.records import Judge
 from hitrate_adapters.core.scores import mean
 
@@ -618,6 +618,38 @@ def test_queries_that_cannot_be_judged_are_unscored_and_named():
 def test_a_fault_of_every_query_is_raised():
     with pytest.raises(ZeroDivisionError):
         evaluate_sound({"q": ["a"]}, Run({"q": ["x"]}), Judge(match=lambda *_: 1 / 0))
+
+
+# The rows of a framework
+
+
+FAILED = TimeoutError("no answer")
+
+
+def test_rows_are_misses_where_retrieval_failed_and_unscored_where_they_cannot_be_read_or_judged():
+    rows = {"q1": (["a"], ["a"]), "q2": (["a"], FAILED), "q3": ([], ["a"]), "q4": None, "q5": (["a"], "a")}
+    evaluation, faults = evaluate_rows(rows.items(), lambda row: (row[0], row[1]), Judge())
+    assert (evaluation.hit_rate(), evaluation.misses(), evaluation.errors) == (0.5, ("q2",), {"q2": FAILED})
+    assert (evaluation.missing, set(evaluation.unscored)) == ((), {"q3", "q4", "q5"})
+    assert {query_id: type(error) for query_id, error in faults.items()} == {"q4": TypeError, "q5": TypeError}
+
+
+def test_no_row_of_a_repeated_id_is_lost():
+    rows = [("q", 1), ("q", 2), ("q #2", 3), ("q", 4), (7, 5), (7, 6)]
+    evaluation, _ = evaluate_rows(rows, lambda row: ([row], [row]), Judge())
+    assert {query_id: items[0] for query_id, items in evaluation.run.items()} == {
+        "q": 1,
+        "q #2": 2,
+        "q #2 #2": 3,
+        "q #3": 4,
+        7: 5,
+        "7 #2": 6,
+    }
+
+
+def test_what_the_first_row_raised_is_raised_where_none_can_be_read():
+    with pytest.raises(KeyError, match="relevant"):
+        evaluate_rows([("q1", {}), ("q2", {})], lambda row: (row["relevant"], []), Judge())
 
 
 # Which items matched
