@@ -97,6 +97,14 @@ def test_theta():
     assert new.compare(old, hr.Metric("hit_rate", 5, 1.0)).difference == 1
 
 
+def test_values_that_differ_by_rounding_are_tied():
+    qrels = {"q": ["a", "b", "c", "d"]}
+    first = hr.evaluate(qrels, {"q": ["x1", "a", "b"]})  # (1/2 + 2/3) / 4
+    second = hr.evaluate(qrels, {"q": ["a", *(f"x{rank}" for rank in range(2, 12)), "b"]})  # (1 + 2/12) / 4
+    assert first.map() != second.map()
+    assert first.compare(second, "map").tied == ("q",)
+
+
 # The verdict
 
 
