@@ -8,7 +8,7 @@ from operator import mul
 
 _Z_95 = 1.959963984540054  # the normal distribution's 97.5 % point
 _FEW = 10
-_CELLS = 500  # of so many distinct values each stands for itself; more are put together to the nearest 500th
+_CELLS = 500  # of so many distinct values each stands for itself; more are put together in about as many cells
 
 Interval = tuple[float, float]
 
@@ -45,8 +45,9 @@ def mean_interval(values: Iterable[float], counts: Iterable[int]) -> Interval:
     if len(tally) <= _CELLS:
         return bca(list(tally), list(tally.values()))
     cells: dict[int, list[float]] = {}
+    width = max(tally) / _CELLS
     for value, count in tally.items():
-        cells.setdefault(round(value * _CELLS), []).extend([value] * count)
+        cells.setdefault(round(value / width), []).extend([value] * count)
     return bca([fsum(cell) / len(cell) for cell in cells.values()], list(map(len, cells.values())))
 
 
