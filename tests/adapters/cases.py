@@ -14,7 +14,7 @@ which makes the adapter's evaluator or metric from `k`, `theta` and the like. `t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hitrate_adapters import contains, overlap, same_text
+from hitrate_adapters import contains, overlap, same_text, similar
 
 Values = dict[str, dict[str, float | None]]
 
@@ -388,6 +388,22 @@ CASES = [
         {"hit_rate@1": 0.0, "hit_rate@2": 1.0},
         match_on="texts",
         match=overlap(0.6),
+    ),
+    one(
+        "a misread text is similar",
+        [PARAGRAPH],
+        ["Refunds go to the card of those who paid.", "Refunds take flve days. They go to the card that pald."],
+        {"hit_rate@1": 0.0, "hit_rate@2": 1.0},
+        match_on="texts",
+        match=similar(0.75),
+    ),
+    one(
+        "what cannot be seen and how quotes are set is folded",
+        ["It isn't a re\u00adfund."],
+        ["\ufeffIt isn\u2019t a refund."],
+        {"hit_rate": 1.0},
+        match_on="texts",
+        match=same_text,
     ),
 ]
 """Every case that every adapter passes."""

@@ -39,7 +39,7 @@ def drive(case):
     made = pipeline(evaluator)
     output = run(made, relevant, retrieved)
     assert repr(output["individual_scores"]) == repr(next(iter(output["results"].values()))["individual_scores"])
-    if not isinstance(case.match, type(overlap(1))):  # which Haystack cannot serialise
+    if case.match is None or hasattr(case.match, "__name__"):  # Haystack serialises functions only
         again = Pipeline.loads(made.dumps(), **TRUST)
         assert repr(run(again, relevant, retrieved)["results"]) == repr(output["results"])  # NaN differs from itself
 

@@ -170,6 +170,10 @@ RULES = {
         attribute(matching, "same_text", lambda *_: True),
         ["a gold text without words overlaps an equal text"],
     ),
+    "likeness counts": (
+        attribute(matching, "_likeness", lambda *_: 1.0),
+        ["a misread text is similar"],
+    ),
     "crumbs do not count": (
         attribute(matching, "_ENOUGH", 0),
         ["a crumb is not contained in everything"],
