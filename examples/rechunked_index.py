@@ -33,7 +33,7 @@ Spans = Mapping[str, list[hr.Span]]
 
 
 def main(folder: str) -> None:
-    """Print a row for each cut, and what became of the chunks in one of them."""
+    """Print a row for each cut, what became of the chunks in one of them, and why queries miss there."""
     corpora = {path.stem: path.read_text("utf-8") for path in sorted(Path(folder, "corpora").glob("*.md"))}
     rows = [json.loads(line) for line in Path(folder, "questions.jsonl").read_text("utf-8").splitlines()]
     spans = {
@@ -53,16 +53,24 @@ def main(folder: str) -> None:
         corpus = texts_of(places, corpora)
         run = dict(zip(spans, bm25(corpus)([row["question"] for row in rows], K), strict=True))
         span_run = {query: [places[item] for item in items] for query, items in run.items()}
-        by_span = hr.evaluate(spans, span_run, match=hr.span_overlap()).hit_rate(K)
-        line = f"{name:13}  {hr.evaluate(labelled, run).hit_rate(K):7.3f}  {by_span:5.3f}"
+        by_span, by_id = hr.evaluate(spans, span_run, match=hr.span_overlap()), hr.evaluate(labelled, run)
+        line = f"{name:13}  {by_id.hit_rate(K):7.3f}  {by_span.hit_rate(K):5.3f}"
         for texts, gold, width in ((chunks, labelled, 10), (references, {q: set(names[q]) for q in names}, 14)):
             qrels = {query: set(items) for query, items in hr.drift(texts, corpus).reanchor(gold).items()}
             right = sum(len(truth[query] & items) for query, items in qrels.items())
             shares = [right / sum(map(len, labels.values())) for labels in (qrels, truth)]
             line += f"  {hr.evaluate(qrels, run).hit_rate(K):{width}.3f}  {shares[0]:5.2f}  {shares[1]:5.2f}"
         print(line)
-    print("\nThe chunks of 400 characters in those of 300:")
-    print(hr.drift(chunks, texts_of(cut_up(corpora, CUTS["300"]), corpora)))
+        if name == "300":
+            queries = {row["query_id"]: row["question"] for row in rows}
+            moved = hr.drift(chunks, corpus)
+            found = hr.diagnose(by_id, K, texts=chunks, queries=queries, corpus=corpus)
+            hits = set(found.misses).difference(by_span.misses(K))
+    print(
+        "\nThe chunks of 400 characters in those of 300, and why queries miss by the old ids:", moved, found, sep="\n"
+    )
+    explained = hits.intersection(found.of("other_granularity"))
+    print(f"{len(hits)} of the misses are hits by spans; {len(explained)} of these are named as another granularity")
 
 
 def cut_up(corpora: Mapping[str, str], cut: Cut) -> dict[str, hr.Span]:

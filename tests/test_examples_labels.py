@@ -93,7 +93,7 @@ def test_missing_labels(script, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "folder", "last"),
     [
-        ("rechunked_index", "spans", "670 of the gold ids now name another text"),
+        ("rechunked_index", "spans", "366 of the misses are hits by spans; 354 of these are named as another"),
         (
             "missing_labels",
             "code_chunks",
@@ -108,3 +108,13 @@ def test_real_data(script, capsys, name, folder, last):
     assert len(figures) > 5
     assert lines[: len(figures)] == figures
     assert lines[-1].startswith(last)
+
+
+@REAL
+def test_the_diagnosis_of_a_rechunked_index(script, capsys):
+    script("rechunked_index").main(str(Path(os.environ["HITRATE_TEST_DATA"], "spans")))
+    printed = capsys.readouterr().out.rstrip()
+    (block,) = re.findall(
+        r"```text\n(453 of 472 .*?)\n```", (ROOT / "docs" / "labels.md").read_text("utf-8"), re.DOTALL
+    )
+    assert printed.endswith(block)

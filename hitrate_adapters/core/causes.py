@@ -122,11 +122,11 @@ class Known:
         evaluation = self.evaluation
         return evaluation.judge.sides(evaluation.qrels[query_id], evaluation.run.get(query_id, ()))
 
-    def text(self, item: Any) -> str | None:
-        """Return the text of an item; None where it is not known."""
+    def text(self, item: Any, *, now: bool = False) -> str | None:
+        """Return the text of an item, as it was when it was labelled or as it is now; None where it is not known."""
         if self.are_texts:
             return text_of(item)
-        for texts in (self.texts, self.corpus_texts):
+        for texts in (self.corpus_texts, self.texts) if now else (self.texts, self.corpus_texts):
             if (text := text_of(item, texts)) is not None:
                 return text
             if self.are_spans and isinstance(item, tuple) and (document := text_of(item[0], texts)) is not None:
@@ -202,7 +202,9 @@ def _other_granularity(cases: _Cases, known: Known) -> _Found:
     """Find the first retrieved item that has much of a relevant one; of one that the corpus has, all of it."""
     for query_id, case in cases.items():
         golds = [(gold, known.text(gold), known.holds(gold)) for gold in case.relevant]
-        chunks = [(rank, item, known.text(item)) for rank, item in enumerate(case.ranking, 1) if item is not None]
+        chunks = [
+            (rank, item, known.text(item, now=True)) for rank, item in enumerate(case.ranking, 1) if item is not None
+        ]
         for (rank, item, chunk), (gold, text, is_held) in product(chunks, golds):
             if known.are_spans:
                 shared = _span_shared(item, gold)

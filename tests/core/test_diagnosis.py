@@ -140,6 +140,15 @@ def test_an_id_that_now_names_another_text():
     assert diagnose(["refunds"], ["returns"], texts=TEXTS, corpus=corpus).cause == "not_in_corpus"
 
 
+def test_an_id_that_was_given_to_a_chunk_that_holds_the_text():
+    """What was retrieved under a reused id has the text that the corpus has now, not the one that was labelled."""
+    was = {"d1": "Refunds take five working days.", "d2": "They go to the card that paid for the order."}
+    now = {"d1": f"{was['d1']} {was['d2']}", "d3": "Shipping is free in the whole of Italy."}
+    miss = diagnose(["d2"], ["d1", "d3"], texts={**TEXTS, **was}, corpus={**TEXTS, **now})
+    assert (miss.cause, miss.retrieved, miss.relevant) == ("other_granularity", "d1", "d2")
+    assert miss.evidence == "rank 1: 'd1' holds the text of 'd2', not in the corpus"
+
+
 def test_vocabulary():
     queries = {"q": "reimbursement delay of purchases", "sound": "is shipping free"}
     miss = diagnose(["refunds"], ["returns"], corpus=TEXTS, queries=queries)
