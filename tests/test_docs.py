@@ -28,6 +28,7 @@ NEEDS = {
     "haystack": "haystack",
     "inspect_ai": "inspect_ai",
     "phoenix": "phoenix",
+    "files": "pandas pyarrow",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from math import isfinite
 from numbers import Integral
 from typing import Any
@@ -13,16 +13,18 @@ from hitrate_adapters.core.spans import Span
 
 
 class Ids:
-    """Makes items of what a file holds: ids become strings, of which equal ones are one object, to save memory.
+    """Makes items of what a file holds; ids become strings.
 
     Args:
         id_key: where a document's id is: a key of its metadata or of itself. None: "id".
+        share: whether equal ids are made one object; False where what is read is not kept.
     """
 
-    def __init__(self, id_key: str | None = None) -> None:
+    def __init__(self, id_key: str | None = None, *, share: bool = True) -> None:
         """Begin with no id known."""
         self.id_key = id_key or "id"
-        self._known: dict[str, str] = {}
+        known: dict[str, str] = {}
+        self._shared: Callable[[str], str] = (lambda text: known.setdefault(text, text)) if share else str
 
     def item(self, found: Any) -> Hashable:
         """Return the id of an item, its text, or its `Span` where a file has [document, start, end].
@@ -31,7 +33,7 @@ class Ids:
         """
         text = string_id(found)
         if text is not None:
-            return self._known.setdefault(text, text)
+            return self._shared(text)
         if isinstance(found, list) and len(found) == 3 and {int}.issuperset(map(type, found[1:])):
             return Span(self.item(found[0]), *found[1:])
         if isinstance(found, Mapping):
@@ -64,7 +66,7 @@ class Ids:
 
     def _items(self, found: list[Any], *, slots: bool = False) -> list[Hashable]:
         if {str}.issuperset(map(type, found)):
-            return list(tuple(map(self._known.setdefault, found, found)))  # noqa: C414 - of a tuple: no spare room
+            return list(tuple(map(self._shared, found)))  # noqa: C414 - of a tuple: no spare room
         return [None if slots and item is None else self.item(item) for item in found]
 
     def _of_document(self, document: Mapping[str, Any]) -> Hashable:
@@ -72,7 +74,7 @@ class Ids:
         for holder in (document, metadata) if self.id_key == "id" else (metadata, document):
             found = string_id(holder.get(self.id_key)) if isinstance(holder, Mapping) else None
             if found is not None:
-                return self._known.setdefault(found, found)
+                return self._shared(found)
         keys = [*document, *(f"metadata.{key}" for key in metadata or ())]
         raise ValueError(
             f"a document has no {self.id_key!r}: id_key= says which key of its metadata or of itself is its id; "

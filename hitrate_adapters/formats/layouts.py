@@ -98,12 +98,14 @@ def _plain(place: Place, rows: Rows, side: str, query_id: str, items: str | None
     return Layout(rows, query_id, items or "item", single=True, order=order)
 
 
-def _need(place: Place, rows: Rows, query_id: str, items: str) -> None:
+_ADVICE = " (query_id= and items= name other columns)"
+
+
+def _need(place: Place, rows: Rows, query_id: str, items: str, advice: str = _ADVICE) -> None:
     lacking = [name for name in (query_id, items) if rows.columns is not None and name not in rows.columns]
     if lacking:
         raise place.fault(
-            f"expected the column {' and '.join(lacking)}; it has {', '.join(map(repr, rows.columns or ()))} "
-            "(query_id= and items= name other columns)"
+            f"expected the column {' and '.join(lacking)}; it has {', '.join(map(repr, rows.columns or ()))}{advice}"
         )
 
 
@@ -118,7 +120,7 @@ def _beir(place: Place, side: str, query_id: str | None, items: str | None) -> L
     if side == "run":
         raise ValueError("BEIR has no format of runs of its own: its runs are TREC's or JSON, such as format='trec'")
     rows = rows_of(place, "tsv")
-    _need(place, rows, "query-id", "corpus-id")
+    _need(place, rows, "query-id", "corpus-id", advice="")
     return Layout(rows, "query-id", "corpus-id", single=True, order="score")
 
 

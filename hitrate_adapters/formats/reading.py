@@ -126,7 +126,8 @@ def read_run(  # noqa: PLR0913 - each is what some file needs
     {'q1': ['d2', 'd3', 'd1']}
     """
     place, run = Place(path, on_error), ReadRun()
-    for query, retrieved, error in rankings(place, format, run, query_id=query_id, items=items, id_key=id_key):
+    fields = {"query_id": query_id, "items": items, "id_key": id_key}
+    for query, retrieved, error in rankings(place, format, run, share=True, **fields):
         run[query] = retrieved
         if error is not None:
             run.errors[query] = error
@@ -142,14 +143,15 @@ def rankings(  # noqa: PLR0913 - as `read_run`
     query_id: str | None = None,
     items: str | None = None,
     id_key: str | None = None,
+    share: bool = False,
 ) -> Iterator[tuple[str, list[Hashable], Exception | None]]:
     """Give the id of each query of a run, what was retrieved, and the error of its retrieval if there was one.
 
     Where each row of the file holds all of a query, as in JSON lines, one query at a time is read, so that a run need
-    not fit into memory. `before` holds the queries that were there; a row of one of them is wrong. The other arguments
-    are those of `read_run`.
+    not fit into memory. `before` holds the queries that were there, of which another row is wrong; `share` makes equal
+    ids one object, for a run that is kept. The other arguments are those of `read_run`.
     """
-    layout, ids = layout_of(place, format_of(place.path, format), "run", query_id, items), Ids(id_key)
+    layout, ids = layout_of(place, format_of(place.path, format), "run", query_id, items), Ids(id_key, share=share)
     if layout.single:
         for query, retrieved in ranked(layout, place, ids).items():
             yield query, retrieved, None

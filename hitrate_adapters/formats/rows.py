@@ -84,7 +84,7 @@ def json_object(text: bytes) -> dict[str, Any]:
 
 def _json(text: bytes) -> Any:
     try:
-        return json.loads(decoded(text), object_pairs_hook=_once)
+        return _DECODER.decode(decoded(text))
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}" if b"\n" in text.rstrip() else f"column {error.colno}"
         raise ValueError(f"this is no JSON: {error.msg} at {where}, in {_shown(text)}") from None
@@ -99,6 +99,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def _object(found: Any) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import pytest
 import hitrate_adapters as hr
 from hitrate_adapters.formats import read_qrels, read_run, read_texts
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*parameter is in beta")  # of LangSmith's upload_results=False
+
 # BEIR
 
 
@@ -54,7 +56,6 @@ def test_llama_index(file):
     assert read_texts(path, "llama_index", texts="queries") == {"q1": "How long?", "q2": "How much?"}
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # llama-index-core's own, when it is imported
 def test_llama_index_as_it_saves_it(tmp_path):
     legacy = pytest.importorskip("llama_index.core.llama_dataset.legacy.embedding")
     legacy.EmbeddingQAFinetuneDataset(**DATASET).save_json(str(tmp_path / "dataset.json"))
@@ -184,15 +185,11 @@ def is_right(path):
     assert read_run(path, "langsmith", items="outputs.documents", id_key="source")[first] == ["a", "b"]
 
 
-@pytest.mark.filterwarnings(
-    "ignore::UserWarning", "ignore::DeprecationWarning", "ignore::pydantic.warnings.PydanticDeprecatedSince20"
-)
 def test_langsmith_experiment_in_csv(experiment, tmp_path):
     experiment.to_csv(tmp_path / "experiment.csv")
     is_right(tmp_path / "experiment.csv")
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_langsmith_experiment_in_json_lines(experiment, tmp_path):
     experiment.astype({"example_id": str, "id": str}).to_json(tmp_path / "e.jsonl", orient="records", lines=True)
     is_right(tmp_path / "e.jsonl")

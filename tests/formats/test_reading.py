@@ -7,6 +7,8 @@ import pytest
 
 import hitrate_adapters as hr
 from hitrate_adapters.formats import read_qrels, read_run, read_texts
+from hitrate_adapters.formats.files import Place
+from hitrate_adapters.formats.reading import rankings
 
 # JSON lines
 
@@ -281,3 +283,25 @@ def test_an_unknown_format():
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"gold.jsonl"):
         read_qrels(tmp_path / "gold.jsonl")
+
+
+# One at a time
+
+
+def test_rankings_are_read_one_at_a_time(file):
+    place = Place(file("run.jsonl", '{"query_id": "q", "retrieved": ["a"]}\nno\n{"query_id": "q", "retrieved": []}\n'))
+    found = rankings(place, None, ["q0"])
+    assert next(found) == ("q", ["a"], None)
+    with pytest.raises(ValueError, match="line 2: this is no JSON"):
+        next(found)
+
+
+def test_rankings_of_a_query_that_was_there(file):
+    place = Place(file("run.jsonl", '{"query_id": "q", "retrieved": ["a"]}\n'), on_error="skip")
+    assert list(rankings(place, None, ["q"])) == []
+    assert place.skipped == [f"{place.path}, line 1: query 'q' is on an earlier row too"]
+
+
+def test_rankings_of_a_table(file):
+    place = Place(file("run.txt", "q Q0 a 1 1 x\n"))
+    assert list(rankings(place, "trec", ())) == [("q", ["a"], None)]
