@@ -163,7 +163,7 @@ RULES = {
         ["a short gold text is whole words of the chunk"],
     ),
     "words are counted": (
-        lambda monkeypatch: monkeypatch.setattr(matching, "_words", lambda text: {(word, 0) for word, _ in WORDS(text)}),
+        attribute(matching, "_words", lambda text: {(word, 0) for word, _ in WORDS(text)}),
         ["a word that the gold text has twice must be there twice"],
     ),
     "texts without words are compared": (
