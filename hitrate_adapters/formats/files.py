@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,9 +61,12 @@ class Place:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file of bytes for reading; one that ends in .gz is unpacked on the way."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        yield file  # type: ignore[misc]  # a GzipFile reads as one
+    """Open a file of bytes for reading; one that ends in .gz is unpacked. Raises ValueError for half of a .gz."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield file  # type: ignore[misc]  # a GzipFile reads as one
+    except (EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: this cannot be unpacked: {error}") from None
 
 
 @contextmanager

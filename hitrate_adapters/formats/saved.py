@@ -76,7 +76,7 @@ def load(path: PathLike, match: Matcher | None = None) -> Evaluation:
     Raises:
         OSError: the file cannot be opened.
         ValueError: this is no such file, one of a later version, one that is cut off, or one that was judged by another
-            matcher of this package than `match`.
+            matcher, by its name, than `match`.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -166,14 +166,13 @@ def _name(match: Matcher | None) -> str | None:
 
 
 def _matcher(name: str | None, given: Matcher | None, place: Place) -> Matcher | None:
+    """Return the matcher of a name, or the one that was given for a name that no file can bring back."""
     own = None if name is None else _made(name)
     if given is None or given == own:
         return own
-    if own is None or isinstance(own, Unknown):
-        if name is None:
-            raise place.fault(f"judged without a matcher, not by {given!r}")
-        return given
-    raise place.fault(f"judged by {name}, not by {given!r}")
+    if isinstance(own, Unknown) and own.name.rpartition(".")[2] == str(_name(given)).rpartition(".")[2]:
+        return given  # the same name, though its module may have been __main__
+    raise place.fault(f"judged by {name or 'equality'}, not by {_name(given)}")
 
 
 def _made(name: str) -> Matcher:

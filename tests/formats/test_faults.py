@@ -1,8 +1,11 @@
 """A row that is wrong is told with file and line, what was found and what was expected; or it is left out and named."""
 
+import gzip
 import re
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hitrate_adapters.formats import read_qrels, read_run, read_texts
 
@@ -138,3 +141,38 @@ def test_nothing_is_skipped_where_all_is_well(file):
 def test_on_error_is_raise_or_skip(file, read):
     with pytest.raises(ValueError, match='on_error must be "raise" or "skip", got \'ignore\''):
         read(file("x.jsonl", ""), on_error="ignore")
+
+
+@pytest.mark.parametrize("end", [-1, -9, 15])
+def test_half_of_a_packed_file(file, end):
+    packed = gzip.compress(b'{"query_id": "q", "relevant": ["a"]}')
+    path = file("gold.jsonl.gz", packed[:end])
+    with pytest.raises(ValueError, match=r"gold.jsonl.gz: this cannot be unpacked: Compressed file ended"):
+        read_qrels(path, on_error="skip")
+
+
+PIECES = st.sampled_from(
+    [
+        *"{}[]:,\"\t\n\r '\ufeff\x00qa1",
+        *("null", "-1e999", "NaN", '"query_id"', '"relevant"', '"retrieved"', '"error"', '"id"'),
+        *("query_id,item,rank\n", "query_id\titem\tscore\n", "q 0 a 1\n", "q Q0 a 1 1 x\n"),
+        '{"query_id": "q", "relevant": [], "retrieved": []}\n',
+    ]
+)
+BYTES = st.lists(PIECES, max_size=12).map(lambda pieces: "".join(pieces).encode()) | st.binary(max_size=30)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@given(content=BYTES, on_error=st.sampled_from(["raise", "skip"]))
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "tsv", "trec", "parquet"])
+def test_whatever_a_file_holds_it_is_read_or_a_value_error_that_names_it(file, ending, content, on_error):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    path = file(f"x.{ending}", content)
+    for read in (read_qrels, read_run, *([] if ending == "trec" else [read_texts])):
+        try:
+            found = read(path, on_error=on_error)
+        except ValueError as error:
+            assert str(error).startswith(str(path))  # noqa: PT017 - it may be raised, and need not
+        else:
+            assert isinstance(found, dict)

@@ -153,13 +153,19 @@ def test_a_matcher_of_your_own_is_named_and_given_again(tmp_path, match, name):
     assert load(tmp_path / "e.jsonl", match=match).matches("q") == evaluation.matches("q")
 
 
-def test_another_matcher_than_the_one_that_judged(tmp_path):
-    save(hr.evaluate({"q": ["ab"]}, {"q": ["ab"]}, match=hr.contains), tmp_path / "e.jsonl")
-    with pytest.raises(ValueError, match=r"e.jsonl: judged by contains, not by overlap\(0.5\)"):
-        load(tmp_path / "e.jsonl", match=hr.overlap(0.5))
-    save(hr.evaluate({"q": ["ab"]}, {"q": ["ab"]}), tmp_path / "e.jsonl")
-    with pytest.raises(ValueError, match=r"e.jsonl: judged without a matcher, not by overlap\(0.5\)"):
-        load(tmp_path / "e.jsonl", match=hr.overlap(0.5))
+@pytest.mark.parametrize(
+    ("judged_by", "given", "told"),
+    [
+        (hr.contains, hr.overlap(0.5), "judged by contains, not by overlap(0.5)"),
+        (None, hr.overlap(0.5), "judged by equality, not by overlap(0.5)"),
+        (first_letter, hr.contains, f"judged by {__name__}.first_letter, not by contains"),
+        (first_letter, Blunt(), f"judged by {__name__}.first_letter, not by {__name__}.Blunt"),
+    ],
+)
+def test_another_matcher_than_the_one_that_judged(tmp_path, judged_by, given, told):
+    save(hr.evaluate({"q": ["ab"]}, {"q": ["ab"]}, match=judged_by), tmp_path / "e.jsonl")
+    with pytest.raises(ValueError, match=re.escape(f"e.jsonl: {told}")):
+        load(tmp_path / "e.jsonl", match=given)
 
 
 # What is refused
