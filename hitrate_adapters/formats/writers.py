@@ -51,7 +51,12 @@ def _json(side: Side, path: Path) -> None:
 
 
 def _table(side: Side, path: Path, delimiter: str) -> None:
-    _rows(path, delimiter, ("query_id", "item", *([side.order] if side.order else ())), _cells(side))
+    header = _header(side)
+    _rows(path, delimiter, header, (cells[: len(header)] for cells in _cells(side)))
+
+
+def _header(side: Side) -> tuple[str, ...]:
+    return ("query_id", "item", side.order) if side.order else ("query_id", "item")
 
 
 def _rows(path: Path, delimiter: str, header: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
@@ -61,11 +66,11 @@ def _rows(path: Path, delimiter: str, header: tuple[str, ...], rows: Iterator[tu
         table.writerows(rows)
 
 
-def _cells(side: Side) -> Iterator[tuple[Any, ...]]:
-    """Give query id, item and, where there is one, grade, rank or score of each item."""
+def _cells(side: Side) -> Iterator[tuple[str, str, float]]:
+    """Give query id, item, and grade, rank or score of each item."""
     for query, items in side.entries:
         for item, value in _singles(side, query, items):
-            yield (query, item, value) if side.order else (query, item)
+            yield query, item, value
 
 
 def _singles(side: Side, query: str, items: list[Any] | dict[str, float]) -> Iterator[tuple[str, float]]:
@@ -87,10 +92,9 @@ def _hashable(item: Any) -> Any:
 def _parquet(side: Side, path: Path) -> None:
     from .parquet import write  # pyarrow is an extra
 
-    columns = list(zip(*_cells(side), strict=True)) or [()] * (3 if side.order else 2)
-    names = ("query_id", "item", *([side.order] if side.order else ()))
+    columns = list(zip(*_cells(side), strict=True)) or [(), (), ()]
     with replaced(path) as part:
-        write(part, dict(zip(names, map(list, columns), strict=True)))
+        write(part, {name: list(cells) for name, cells in zip(_header(side), columns, strict=False)})
 
 
 def _trec(side: Side, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 
 import pytest
 
@@ -175,6 +176,13 @@ def test_parquet_rows_are_named(frame):
 def test_what_is_no_parquet(file):
     pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match=r"gold.parquet: this is no Parquet"):
+        read_qrels(file("gold.parquet", b"PAR1"))
+
+
+def test_parquet_without_pyarrow(file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "hitrate_adapters.formats.parquet", raising=False)
+    with pytest.raises(ImportError, match=r"pyarrow is not installed: pip install 'hitrate-adapters\[parquet\]'"):
         read_qrels(file("gold.parquet", b"PAR1"))
 
 

@@ -145,6 +145,8 @@ def test_beir(tmp_path):
     write_qrels({"q": {"a": 2}, "p": ["b c"]}, tmp_path / "test.tsv", "beir")
     assert (tmp_path / "test.tsv").read_text() == "query-id\tcorpus-id\tscore\nq\ta\t2\np\tb c\t1\n"
     assert read_qrels(tmp_path / "test.tsv", "beir") == {"q": {"a": 2}, "p": {"b c": 1}}
+    write_qrels({"q": ["a"]}, tmp_path / "test.tsv", "beir")
+    assert read_qrels(tmp_path / "test.tsv", "beir") == {"q": {"a": 1}}
 
 
 def test_gz_is_packed(tmp_path):
