@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ._documents import IdKey, ItemOf
 from ._extras import extra
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.matching import compared
 from .core.metrics import Cutoffs, Metric
-from .core.records import Matcher
+from .core.records import Judge, Matcher
 from .core.scoring import QueryScorer
 
 with extra("phoenix", "phoenix.evals"):
     from phoenix.evals import Evaluator, Score, create_evaluator
+    from phoenix.evals.utils import remap_eval_input
 
-__all__ = ["hit_rate_evaluators"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["evaluation", "hit_rate_evaluators"]
 
 
 def hit_rate_evaluators(  # noqa: PLR0913 - the words that all adapters share
@@ -71,3 +76,40 @@ def hit_rate_evaluators(  # noqa: PLR0913 - the words that all adapters share
         return score
 
     return [make(column) for column in verdicts.metrics]
+
+
+def evaluation(  # noqa: PLR0913 - the words of `hit_rate_evaluators` that say how rows are read and judged
+    dataframe: pd.DataFrame,
+    input_mapping: Mapping[str, str | Callable[[Mapping[str, Any]], Any]] | None = None,
+    *,
+    match_on: str = "auto",
+    match: Matcher | None = None,
+    unique: bool = False,
+    id_key: IdKey = None,
+) -> Evaluation:
+    """Return an `Evaluation` of a table's rows, for intervals, misses, segments and comparisons.
+
+    Its query ids are the index; further rows of an entry are "ENTRY #2" and so on. A row that cannot be scored is named
+    in `unscored`.
+
+    Args:
+        dataframe: what `evaluate_dataframe` takes or returns: the columns of scores play no part.
+        input_mapping: where `retrieved` and `relevant` are, as for `bind_evaluator`. None: in columns of these names.
+        match_on: as for `hit_rate_evaluators`, like the others.
+        match: likewise.
+        unique: likewise.
+        id_key: likewise.
+
+    Raises:
+        TypeError, ValueError: an argument is something else, or no row can be scored, as where a column is absent.
+    """
+    item_of = ItemOf(id_key, compared(match_on, match))
+
+    def read(row: Mapping[str, Any]) -> tuple[Any, Any]:
+        fields = remap_eval_input(
+            eval_input=row, required_fields={"retrieved", "relevant"}, input_mapping=input_mapping
+        )
+        return item_of.of_relevant(fields["relevant"]), item_of.of_retrieved(fields["retrieved"])
+
+    rows = zip(dataframe.index, dataframe.rename(columns=str).to_dict("records"), strict=True)
+    return evaluate_rows(rows, read, Judge(match=match, unique=unique))[0]

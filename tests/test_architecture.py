@@ -58,6 +58,7 @@ FRAMEWORKS = {
 COMPANIONS = {
     "langchain": {"tqdm"},
     "llama_index": {"pandas", "pydantic"},
+    "phoenix": {"pandas"},
     "pydantic_evals": {"pydantic"},
     "ragas": {"pandas"},
 }

@@ -12,7 +12,7 @@ from phoenix.evals import async_evaluate_dataframe, bind_evaluator, create_evalu
 from phoenix.evals.utils import to_annotation_dataframe
 
 from hitrate_adapters import contains, span_overlap
-from hitrate_adapters.phoenix import hit_rate_evaluators
+from hitrate_adapters.phoenix import evaluation, hit_rate_evaluators
 
 ROOT = Path(__file__).parents[2]
 
@@ -239,6 +239,42 @@ def test_bad_options():
         hit_rate_evaluators(match_on="id")
     with pytest.raises(ValueError, match="texts are compared, so no id is looked up"):
         hit_rate_evaluators(match=contains, id_key="source")
+
+
+# What a table comes to
+
+
+def test_evaluation_has_the_means_of_the_results():
+    gold = {"q1": ["Refunds take five days."], "q2": ["Dogs are free."], "q3": ["Bikes."], "q4": []}
+    rows = table(gold, {"q1": ["x", "Refunds take five days."], "q2": ["Dogs are free."], "q3": [], "q4": ["x"]})
+    metrics = ["hit_rate@1", "hit_rate@2", "mrr@10"]
+    evaluators = hit_rate_evaluators(metrics=metrics, match=contains)
+    results = run(rows, evaluators)
+    judged = evaluation(results, match=contains)
+    columns = {metric: results[f"{each.name}_score"] for metric, each in zip(metrics, evaluators, strict=True)}
+    means = {metric: pd.Series(list(map(value_of, column)), dtype=float).mean() for metric, column in columns.items()}
+    assert means == {"hit_rate@1": pytest.approx(1 / 3), "hit_rate@2": pytest.approx(2 / 3), "mrr@10": 0.5}
+    assert {metric: float(judged.score(metric)) for metric in metrics} == means
+    assert (list(judged), judged.unscored) == (["q1", "q2", "q3"], ("q4",))
+
+
+def test_evaluation_reads_bound_columns_and_documents():
+    traces = pd.DataFrame({0: [{"docs": [SPAN_DOCUMENTS[0], *SPAN_DOCUMENTS]}], "gold": [["refunds.md"]]})
+    columns = {"retrieved": lambda row: row["0"]["docs"], "relevant": "gold"}
+    judged = evaluation(traces, columns, id_key="file.name", unique=True)
+    assert judged[0].hit_ranks == (2,)
+
+
+def test_evaluation_names_what_cannot_be_scored_and_loses_no_row():
+    rows = {"relevant": [["a"], ["a"], ["a"], None], "retrieved": [["a"], "a", ["b"], ["a"]]}
+    judged = evaluation(pd.DataFrame(rows, index=["q1", "q2", "q1", "q3"]))
+    assert (list(judged), set(judged.unscored)) == (["q1", "q1 #2"], {"q2", "q3"})
+    assert judged.hit_rate(1) == 0.5
+
+
+def test_evaluation_without_a_column_is_an_error_that_names_it():
+    with pytest.raises(ValueError, match="retrieved"):
+        evaluation(pd.DataFrame({"relevant": [["a"]]}))
 
 
 # The example
