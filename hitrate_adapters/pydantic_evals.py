@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias
 
 from ._documents import IdKey, ItemOf, name_of
 from ._extras import extra
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.matching import compared
 from .core.metrics import Cutoffs, Metric
 from .core.records import Matcher
@@ -17,8 +18,11 @@ from .core.scoring import QueryScorer
 with extra("pydantic-evals", "pydantic_evals"):
     from pydantic import SerializationInfo, model_serializer
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
+    from pydantic_evals.reporting import EvaluationReport, ReportCase, ReportCaseFailure
 
 __all__ = ["HitRateEvaluator"]
+
+_Case: TypeAlias = ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]
 
 
 @dataclass(repr=False)
@@ -96,20 +100,40 @@ class HitRateEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc, unused-i
         Raises TypeError or ValueError, which pydantic-evals reports as this case's evaluator failure, where the case
         cannot be scored.
         """
-        relevant = (
-            ctx.expected_output if self.relevant_key is None else _get(ctx.metadata, self.relevant_key, "metadata")
-        )
-        if relevant is None:
-            where = "expected_output" if self.relevant_key is None else f"metadata {self.relevant_key!r}"
-            raise ValueError(f"cannot be scored: the case has no {where}, which is to hold the relevant items")
-        retrieved = ctx.output if self.retrieved_key is None else _get(ctx.output, self.retrieved_key, "output")
         found = dict[str, EvaluationReason]()
-        verdicts = self._score(self._item_of.of_relevant(relevant), self._item_of.of_retrieved(retrieved))
-        for name, (score, reason) in verdicts.items():
+        for name, (score, reason) in self._score(*self._read(ctx)).items():
             if score is None:
                 raise ValueError(reason)
             found[name] = EvaluationReason(score, reason)
         return found
+
+    def evaluation(self, report: EvaluationReport[Any, Any, Any]) -> Evaluation:
+        """Return an `Evaluation` of a report's cases, for intervals, misses, segments and comparisons.
+
+        Its query ids are the names of the cases; further runs of a case, by `repeat=`, are "NAME #2" and so on. A case
+        whose task failed is a miss, named in `errors`, though it is in none of the report's averages. One that cannot
+        be scored is named in `unscored`.
+
+        Raises:
+            TypeError, ValueError: no case can be scored.
+        """
+        cases: list[_Case] = [*report.cases, *report.failures]
+        named = ((case.source_case_name or case.name, case) for case in cases)
+        return evaluate_rows(named, self._read, self._score.judge)[0]
+
+    def _read(self, case: EvaluatorContext[Any, Any, Any] | _Case) -> tuple[Any, Any]:
+        """Return what is relevant in a case, and what was retrieved, or the error of its task."""
+        relevant = (
+            case.expected_output if self.relevant_key is None else _get(case.metadata, self.relevant_key, "metadata")
+        )
+        if relevant is None:
+            where = "expected_output" if self.relevant_key is None else f"metadata {self.relevant_key!r}"
+            raise ValueError(f"cannot be scored: the case has no {where}, which is to hold the relevant items")
+        relevant = self._item_of.of_relevant(relevant)
+        if isinstance(case, ReportCaseFailure):
+            return relevant, RuntimeError(case.error_message)
+        retrieved = case.output if self.retrieved_key is None else _get(case.output, self.retrieved_key, "output")
+        return relevant, self._item_of.of_retrieved(retrieved)
 
     def as_spec(self) -> EvaluatorSpec:
         """Return what reports hold of the evaluator, with functions by name, and what `to_file` writes or refuses."""

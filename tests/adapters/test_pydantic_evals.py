@@ -442,6 +442,58 @@ def test_is_an_evaluator_with_a_short_repr():
     assert repr(HitRateEvaluator(k=5)) == "HitRateEvaluator(k=5)"
 
 
+# What a report comes to
+
+
+def test_evaluation_has_the_averages_of_the_report():
+    evaluator = HitRateEvaluator(k=(1, 2), metrics=("hit_rate", "mrr@10", "ndcg"), match=contains)
+    gold = golden(q1=["Refunds take five days."], q2=["Dogs are free."], q3=["Bikes cost two euros."])
+    report = run(gold, [evaluator], {"q1": ["x", "Refunds take five days."], "q2": ["Dogs are free."], "q3": []}.get)
+    evaluation = evaluator.evaluation(EvaluationReportAdapter.validate_json(EvaluationReportAdapter.dump_json(report)))
+    averages = report.averages().scores
+    assert averages["hit_rate@1[contains]"] == pytest.approx(1 / 3)
+    assert {name: float(evaluation.score(metric)) for name, metric in evaluator._score.metrics.items()} == averages
+    assert evaluation.misses(2) == ("q3",)
+
+
+def test_evaluation_reads_as_the_evaluator_does():
+    evaluator = HitRateEvaluator(k=1, retrieved_key="sources", relevant_key="gold", id_key="source", unique=True)
+    cases = [Case(name="q", inputs="q", metadata={"gold": ["refunds.md"]})]
+    found = [DOCUMENTS[0], DOCUMENTS[0], DOCUMENTS[1]]
+    report = run(cases, [evaluator], lambda _: {"sources": found})
+    assert evaluator.evaluation(report)["q"].hit_ranks == (2,)
+
+
+def test_evaluation_counts_a_failed_task_and_names_what_cannot_be_scored():
+    def task(query):
+        if query == "failed":
+            raise ConnectionError("the index is down")
+        return "a" if query == "string" else ["a"]
+
+    cases = golden(good=["a"], failed=["a"], unlabelled=[], none=None, string=["a"])
+    evaluator = HitRateEvaluator(k=1)
+    report = run(cases, [evaluator], task)
+    assert report.averages().scores == {"hit_rate@1": 1.0}
+    evaluation = evaluator.evaluation(report)
+    assert evaluation.hit_rate(1) == 0.5
+    assert evaluation.misses(1) == ("failed",)
+    assert "the index is down" in str(evaluation.errors["failed"])
+    assert set(evaluation.unscored) == {"unlabelled", "none", "string"}
+
+
+def test_evaluation_of_repetitions():
+    dataset = Dataset[Any, Any, Any](name="golden", cases=golden(), evaluators=[HitRateEvaluator(k=1)])
+    with asyncio.Runner() as runner:
+        report = runner.run(dataset.evaluate(as_coroutine(FOUND.get), progress=False, repeat=2))
+    assert set(HitRateEvaluator().evaluation(report)) == {"q1", "q1 #2", "q2", "q2 #2"}
+
+
+def test_evaluation_of_nothing_that_can_be_read_says_why():
+    report = run(golden(q=["a"]), [], lambda _: {"ids": ["a"]})
+    with pytest.raises(ValueError, match="the output has no 'documents'; it has 'ids'"):
+        HitRateEvaluator(retrieved_key="documents").evaluation(report)
+
+
 # The example
 
 
