@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from math import nan
 from typing import Any
 
 from ._documents import IdKey, ItemOf, call
 from ._extras import extra
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.matching import compared
 from .core.metrics import Cutoffs, Metric
-from .core.records import Matcher
+from .core.records import Judge, Matcher
 from .core.scoring import QueryScorer
 
 with extra("inspect-ai", "inspect_ai"):
+    from inspect_ai.log import EvalLog, EvalSample, resolve_sample_attachments
+    from inspect_ai.model import ModelName
     from inspect_ai.scorer import Score, Scorer, Target, scorer, stderr
     from inspect_ai.scorer import mean as mean_metric
     from inspect_ai.solver import TaskState
 
-__all__ = ["hit_rate"]
+__all__ = ["evaluation", "hit_rate"]
 
 _Key = str | Callable[[TaskState], Any]
 
@@ -70,19 +74,12 @@ def hit_rate(  # noqa: PLR0913 - the words that all adapters share
     hit_rate@1: no relevant item in the top 1; the first is at rank 2 of 2 retrieved
     hit_rate@2: first relevant item at rank 2; 1 of 1 relevant in the top 2
     """
-    for option, key in {"retrieved_key": retrieved_key, "relevant_key": relevant_key}.items():
-        if not (isinstance(key, str) or callable(key) or (key is None and option == "relevant_key")):
-            raise TypeError(f"{option} must be a key or a function of the TaskState, got {key!r}")
     verdicts = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
-    item_of = ItemOf(id_key, compared(match_on, match))
+    items = _Items(retrieved_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
 
     async def score(state: TaskState, target: Target) -> Score:
         try:
-            relevant = list(target) if target.text else []
-            if relevant_key is not None:
-                relevant = _items(state, "relevant_key", relevant_key)
-            retrieved = _items(state, "retrieved_key", retrieved_key)
-            found = verdicts(item_of.of_relevant(relevant), item_of.of_retrieved(retrieved))
+            found = verdicts(items.relevant(state, target), items.retrieved(state))
         except Exception as error:
             return Score(
                 value=dict.fromkeys(verdicts.metrics, nan),
@@ -97,7 +94,93 @@ def hit_rate(  # noqa: PLR0913 - the words that all adapters share
     return score
 
 
-def _items(state: TaskState, option: str, key: _Key) -> Any:
+def evaluation(  # noqa: PLR0913 - the words of `hit_rate` that say how samples are read and judged
+    log: EvalLog,
+    *,
+    match_on: str = "auto",
+    match: Matcher | None = None,
+    unique: bool = False,
+    retrieved_key: _Key = "retrieved",
+    relevant_key: _Key | None = None,
+    id_key: IdKey = None,
+) -> Evaluation:
+    """Return an `Evaluation` of a log's samples, for intervals, misses, segments and comparisons.
+
+    Its query ids are the ids of the samples; further epochs of a sample are "ID #2" and so on. A sample in error that
+    had not retrieved is a miss, named in `errors`, though Inspect's own means leave it out. One that cannot be scored
+    is named in `unscored`.
+
+    Args:
+        log: what `eval` or `read_eval_log` returned.
+        match_on: as for `hit_rate`, like the others.
+        match: likewise.
+        unique: likewise.
+        retrieved_key: likewise.
+        relevant_key: likewise.
+        id_key: likewise.
+
+    Raises:
+        TypeError, ValueError: an argument is something else, the log was read without its samples, or none of them can
+            be scored.
+    """
+    items = _Items(retrieved_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
+    if log.samples is None:
+        raise ValueError(f"the log has no samples (its status is {log.status!r}): read it with header_only=False")
+
+    def read(sample: EvalSample) -> tuple[Any, Any]:
+        state = _state(sample, log.eval.model)
+        relevant = items.relevant(state, state.target)
+        try:
+            return relevant, items.retrieved(state)
+        except Exception:
+            if sample.error is None:
+                raise
+            return relevant, RuntimeError(sample.error.message)
+
+    return evaluate_rows(((sample.id, sample) for sample in log.samples), read, Judge(match=match, unique=unique))[0]
+
+
+def _state(sample: EvalSample, model: str) -> TaskState:
+    """Return what a scorer is given of a sample, as when a log is scored again."""
+    sample = resolve_sample_attachments(sample)
+    return TaskState(
+        ModelName(model),
+        sample.id,
+        sample.epoch,
+        sample.input,
+        sample.messages,
+        target=Target(sample.target),
+        choices=sample.choices,
+        output=sample.output,
+        completed=True,
+        metadata=sample.metadata,
+        store=sample.store,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """Reads the items of both sides from a sample's state."""
+
+    retrieved_key: _Key
+    relevant_key: _Key | None
+    item_of: ItemOf
+
+    def __post_init__(self) -> None:
+        for option, key in {"retrieved_key": self.retrieved_key, "relevant_key": self.relevant_key}.items():
+            if not (isinstance(key, str) or callable(key) or (key is None and option == "relevant_key")):
+                raise TypeError(f"{option} must be a key or a function of the TaskState, got {key!r}")
+
+    def relevant(self, state: TaskState, target: Target) -> Any:
+        if self.relevant_key is not None:
+            return self.item_of.of_relevant(_get(state, "relevant_key", self.relevant_key))
+        return self.item_of.of_relevant(list(target) if target.text else [])
+
+    def retrieved(self, state: TaskState) -> Any:
+        return self.item_of.of_retrieved(_get(state, "retrieved_key", self.retrieved_key))
+
+
+def _get(state: TaskState, option: str, key: _Key) -> Any:
     """Return what the function gives, or what stands under the key. Raises ValueError that names the keys there are."""
     if callable(key):
         return call(option, key, state)

@@ -21,7 +21,7 @@ from inspect_ai.scorer import includes
 from inspect_ai.solver import solver
 
 from hitrate_adapters import contains, span_overlap
-from hitrate_adapters.inspect_ai import hit_rate
+from hitrate_adapters.inspect_ai import evaluation, hit_rate
 
 ROOT = Path(__file__).parents[2]
 
@@ -334,6 +334,71 @@ def test_a_sample_whose_solver_failed_is_unscored_when_the_log_is_scored_again()
 def test_bad_options(options, error, message):
     with pytest.raises(error, match=message):
         hit_rate(**options)
+
+
+# What a log comes to
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_evaluation_has_the_means_of_the_log(epochs):
+    rules = {"match": contains, "retrieved_key": "found", "relevant_key": "gold"}
+    gold = {"q1": "Refunds take five days." + " They go to the card that paid." * 10, "q2": "Dogs are free.", "q3": "x"}
+    found = {"q1": ["x", gold["q1"]], "q2": [gold["q2"]], "q3": []}
+    samples = [Sample(id=q, input=q, metadata={"gold": [gold[q]], "found": found[q]}) for q in gold]
+    scorer = hit_rate(k=(1, 2), metrics=("hit_rate", "mrr@10", "ndcg"), **rules)
+    log = run(samples, scorer, dict.fromkeys(gold), epochs=Epochs(epochs))
+    judged = evaluation(log, **rules)
+    means = {name.removesuffix("[contains]"): values["mean"] for name, values in results(log).items()}
+    assert means["hit_rate@1"] == pytest.approx(1 / 3)
+    assert {name: float(judged.score(name)) for name in means} == pytest.approx(means)
+    assert list(judged) == [f"{query}{number}" for number in ("", " #2")[:epochs] for query in gold]
+
+
+def test_evaluation_of_documents_and_functions():
+    log = run(golden(q="refunds.md"), hit_rate(), {"q": [DOCUMENTS[0], *DOCUMENTS]})
+    judged = evaluation(
+        log, retrieved_key=lambda state: state.store.get("retrieved"), id_key="source", unique=True, match_on="ids"
+    )
+    assert judged["q"].hit_ranks == (2,)
+
+
+def test_evaluation_counts_a_failed_retrieval_and_names_what_cannot_be_scored():
+    @solver
+    def failing():
+        async def solve(state, generate):  # noqa: ARG001 - nothing is generated
+            if state.sample_id == "retrieval":
+                raise ConnectionError("the index is down")
+            state.store.set("retrieved", "a" if state.sample_id == "string" else ["a"])
+            if state.sample_id == "model":
+                raise ConnectionError("the model is down")
+            return state
+
+        return solve
+
+    samples = golden(good="a", retrieval="a", model="a", unlabelled="", string="a")
+    log = logged(Task(dataset=samples, solver=failing(), scorer=hit_rate(k=1)), fail_on_error=False)
+    assert results(log)["hit_rate@1"]["mean"] == 1.0
+    assert log.results.scores[0].scored_samples == 1
+    judged = evaluation(log)
+    assert float(judged.hit_rate(1)) == pytest.approx(2 / 3)
+    assert judged.misses(1) == ("retrieval",)
+    assert {query: "the index is down" in str(error) for query, error in judged.errors.items()} == {"retrieval": True}
+    assert set(judged.unscored) == {"unlabelled", "string"}
+
+
+def test_evaluation_needs_the_samples_and_something_to_score(tmp_path):
+    task = Task(dataset=golden(), solver=retrieve(FOUND), scorer=includes())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unclosed <MemoryObject|unclosed file", ResourceWarning)
+        (log,) = inspect_ai.eval(task, model="mockllm/model", display="none", log_dir=str(tmp_path))
+        header = read_eval_log(log.location, header_only=True)
+        gc.collect()
+    with pytest.raises(ValueError, match=r"has no samples .* header_only=False"):
+        evaluation(header)
+    with pytest.raises(ValueError, match="no 'documents' in the store, which has 'retrieved'"):
+        evaluation(log, retrieved_key="documents")
+    with pytest.raises(TypeError, match="retrieved_key must be"):
+        evaluation(log, retrieved_key=None)
 
 
 # The example
