@@ -10,6 +10,7 @@ with extra("llama-index", "llama_index.core"):
     from .dataset import DatasetResult
     from .metrics import HitRateAtK, MAPAtK, MRRAtK, NDCGAtK, PrecisionAtK, RecallAtK, register_metrics
     from .response import HitRateResponseEvaluator, results_table
+    from .results import evaluation
     from .retriever import HitRateEvaluator
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "PrecisionAtK",
     "RecallAtK",
     "answer_scores",
+    "evaluation",
     "register_metrics",
     "results_table",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal, cast
 
@@ -44,6 +44,44 @@ def expected(match_on: MatchOn, match: Matcher | None, ids: Any, texts: Any) -> 
 def ids_or_spans(match_on: MatchOn, match: Matcher | None, items: Any) -> Any:
     """Return what came as `expected_ids`: where spans are compared `spans`, else `string_ids`."""
     return spans(items) if compared(match_on, match) == "spans" else string_ids(items)
+
+
+def both_sides(  # noqa: PLR0913 - LlamaIndex' arguments, and the spans
+    match_on: MatchOn,
+    match: Matcher | None,
+    *,
+    expected_ids: Any,
+    retrieved_ids: Any,
+    expected_texts: Any,
+    retrieved_texts: Any,
+    retrieved_spans: Any = None,
+) -> tuple[Kind, Any, Any]:
+    """Return what is compared, what is expected of it and what was retrieved; TypeError where one was not given."""
+    expected_ids = ids_or_spans(match_on, match, expected_ids)
+    kind, relevant = expected(match_on, match, expected_ids, listed(expected_texts))
+    retrieved = {"ids": retrieved_ids, "texts": retrieved_texts, "spans": retrieved_spans}[kind]
+    if retrieved is None:
+        by_whom = " (LlamaIndex' own evaluators give none: use HitRateEvaluator)" if kind == "spans" else ""
+        raise TypeError(f"retrieved_{kind} are needed to match on {kind}{by_whom}: pass [] where nothing was retrieved")
+    return kind, relevant, string_ids(retrieved) if kind == "ids" else retrieved
+
+
+def by_query(results: Iterable[Any], query_ids: Iterable[Hashable]) -> Iterator[tuple[Hashable, Any]]:
+    """Give each result with the id of its query; ValueError where they are not those of these queries."""
+    ids, results, seen = list(query_ids), list(results), set[Hashable]()
+    queries = query_ids if isinstance(query_ids, Mapping) else {}
+    if len(ids) != len(results):
+        raise ValueError(f"there are {len(results)} results and {len(ids)} query ids: one for each is needed")
+    for query_id, result in zip(ids, results, strict=True):
+        if query_id in seen:
+            raise ValueError(f"the query id {query_id!r} is there twice")
+        seen.add(query_id)
+        if None is not result.query != queries.get(query_id, result.query):
+            raise ValueError(
+                f"the result in the place of query {query_id!r} is of {result.query!r:.80}, not of "
+                f"{queries[query_id]!r:.80}: give query_ids in the order in which the queries were asked"
+            )
+        yield query_id, result
 
 
 def check_by(by: By) -> By:

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from llama_index.core.evaluation import EvaluationResult
 
+from ._items import by_query
+
 
 def answer_scores(
     results: Mapping[str, Sequence[EvaluationResult]] | Sequence[EvaluationResult],
@@ -36,17 +38,7 @@ def answer_scores(
         results = results[metric]
     elif metric is not None:
         raise TypeError(f"metric={metric!r} is a name in what a BatchEvalRunner returns; these are {type(results)}")
-    ids, queries = list(query_ids), query_ids if isinstance(query_ids, Mapping) else {}
-    if len(ids) != len(results):
-        raise ValueError(f"there are {len(results)} results and {len(ids)} query ids: one for each is needed")
-    scores: dict[Hashable, float | None] = {}
-    for query_id, result in zip(ids, results, strict=True):
-        if query_id in scores:
-            raise ValueError(f"the query id {query_id!r} is there twice")
-        if None is not result.query != queries.get(query_id, result.query):
-            raise ValueError(
-                f"the result in the place of query {query_id!r} is of {result.query!r:.80}, not of "
-                f"{queries[query_id]!r:.80}: give query_ids in the order in which the queries were asked"
-            )
-        scores[query_id] = None if result.invalid_result else result.passing if passing else result.score
-    return scores
+    return {
+        query_id: None if result.invalid_result else result.passing if passing else result.score
+        for query_id, result in by_query(results, query_ids)
+    }

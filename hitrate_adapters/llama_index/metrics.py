@@ -16,7 +16,7 @@ from hitrate_adapters.core.metrics import DEFAULT_K, METRICS, Cutoffs, Metric, c
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 from hitrate_adapters.core.spans import Span
 
-from ._items import Kind, MatchOn, compared, expected, ids_or_spans, listed, string_ids
+from ._items import Kind, MatchOn, both_sides, compared
 
 
 class AtK(BaseRetrievalMetric):
@@ -72,16 +72,15 @@ class AtK(BaseRetrievalMetric):
             TypeError: the items are no list, such as a bare string, or one of the two sides is not given.
             ValueError: an id is neither a str nor an int, or a grade is not finite.
         """
-        expected_ids = ids_or_spans(self.match_on, self.match, expected_ids)
-        kind, relevant = expected(self.match_on, self.match, expected_ids, listed(expected_texts))
-        retrieved = {"ids": retrieved_ids, "texts": retrieved_texts, "spans": retrieved_spans}[kind]
-        if retrieved is None:
-            by_whom = " (LlamaIndex' own evaluators give none: use HitRateEvaluator)" if kind == "spans" else ""
-            raise TypeError(
-                f"retrieved_{kind} are needed to match on {kind}{by_whom}: pass [] where nothing was retrieved"
-            )
-        if kind == "ids":
-            retrieved = string_ids(retrieved)
+        kind, relevant, retrieved = both_sides(
+            self.match_on,
+            self.match,
+            expected_ids=expected_ids,
+            retrieved_ids=retrieved_ids,
+            expected_texts=expected_texts,
+            retrieved_texts=retrieved_texts,
+            retrieved_spans=retrieved_spans,
+        )
         return self.result(self.judge(relevant, retrieved), kind)
 
     def result(self, record: QueryRecord, kind: Kind) -> RetrievalMetricResult:
