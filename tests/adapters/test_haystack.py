@@ -16,7 +16,7 @@ from haystack.components.preprocessors import DocumentSplitter
 from haystack.core.errors import DeserializationError, SerializationError
 from haystack.evaluation import EvaluationRunResult
 
-from hitrate_adapters import Evaluation, contains, overlap, span_overlap
+from hitrate_adapters import Evaluation, contains, diagnose, overlap, span_overlap
 from hitrate_adapters.haystack import HitRateEvaluator
 
 ROOT = Path(__file__).parents[2]
@@ -111,6 +111,19 @@ def test_evaluation_gives_intervals_misses_and_other_k():
     assert evaluation.unscored == (2,)
     assert evaluation.hit_rate(5) == 1.0
     assert evaluation.hit_rate(1).interval == pytest.approx((0.0945, 0.9055), abs=1e-4)
+
+
+def test_evaluation_has_the_scores_of_the_report_and_knows_why_queries_missed():
+    evaluator = HitRateEvaluator(k=(1, 2), metrics=("hit_rate", "mrr@10"), match=contains)
+    gold = [["Refunds take five days. They go to the card."], ["Dogs are free."], []]
+    found = [[Document(content=text) for text in ("Bikes.", "Refunds take five days.")], [], [Document(content="x")]]
+    output = evaluate(evaluator, gold, found)
+    report = EvaluationRunResult("bm25", inputs={"query": [0, 1, 2]}, results=output["results"]).aggregated_report()
+    evaluation = output["evaluation"]
+    assert report["score"] == [0.0, 0.5, 0.25]
+    assert [float(evaluation.score(metric)) for metric in evaluator.metrics.values()] == report["score"]
+    misses = diagnose(evaluation, k=1).misses
+    assert {query: miss.cause for query, miss in misses.items()} == {0: "below_cutoff", 1: "nothing_retrieved"}
 
 
 def test_stands_beside_haystacks_own_evaluators():
