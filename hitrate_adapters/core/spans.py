@@ -33,7 +33,7 @@ class Span(NamedTuple):
 def span_overlap(share: float | None = None, of: str = "gold") -> SpanOverlap:
     """Give a matcher of spans that is true where the retrieved one holds enough of the relevant one.
 
-    Spans of different documents never match. The items of both sides are `Span`s, or tuples of that shape.
+    Spans of different documents never match. Each item of both sides is a `Span`, or a tuple of that shape.
 
     Args:
         share: how much is enough, 0 < share <= 1. None: a single character that both have.
