@@ -11,6 +11,8 @@ os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # before mlflow is imported
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"  # before haystack is imported
 
+pytest_plugins = ["pytester"]  # for tests of our own plugin
+
 FRAMEWORKS = {
     "braintrust": "scorer_braintrust",
     "deepeval": "deepeval",

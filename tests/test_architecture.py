@@ -46,6 +46,7 @@ FRAMEWORKS = {
     "haystack": "haystack",
     "inspect_ai": "inspect_ai",
     "phoenix": "phoenix",
+    "pytest_plugin": "pytest",
     "langchain": "langchain_core",
     "langsmith": "langsmith",
     "llama_index": "llama_index",

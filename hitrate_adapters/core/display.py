@@ -7,7 +7,7 @@ from itertools import islice
 
 from .metrics import METRICS, Cutoffs, metrics_at
 
-__all__ = ["columns", "html", "one_of", "some", "text"]
+__all__ = ["columns", "html", "one_of", "remarks", "some", "text"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def text(evaluation: Evaluation, k: Cutoffs) -> str:
     """Return the table in columns for a terminal."""
-    return "\n".join([*columns(_grid(evaluation, k)), *_notes(evaluation)])
+    return "\n".join([*columns(_grid(evaluation, k)), *remarks(evaluation)])
 
 
 def columns(grid: Sequence[Sequence[str]]) -> list[str]:
@@ -35,7 +35,7 @@ def html(evaluation: Evaluation, k: Cutoffs) -> str:
 
     head, *body = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _grid(evaluation, k))
     rows = "".join(f"<tr>{row}</tr>" for row in body)
-    notes = "<br>".join(escape(note) for note in _notes(evaluation))
+    notes = "<br>".join(escape(note) for note in remarks(evaluation))
     return f"<table><thead><tr>{head.replace('td>', 'th>')}</tr></thead><tbody>{rows}</tbody></table><p>{notes}</p>"
 
 
@@ -54,7 +54,8 @@ def _grid(evaluation: Evaluation, k: Cutoffs) -> list[list[str]]:
     return grid
 
 
-def _notes(evaluation: Evaluation) -> list[str]:
+def remarks(evaluation: Evaluation) -> list[str]:
+    """Return how many queries were scored, then a line for each thing that a table must not hide."""
     notes = [f"{len(evaluation)} {'query' if len(evaluation) == 1 else 'queries'} scored"]
     unscored, qrels = evaluation.unscored, evaluation.qrels
     for ids, what in (
