@@ -25,6 +25,7 @@ FRAMEWORKS = {
     "llama_index": "llama_index",
     "mlflow": "mlflow",
     "pyarrow": "formats/parquet",
+    "typer": "cli",
     "pydantic_evals": "pydantic_evals",
     "ragas": "ragas",
     "trulens": "trulens",

@@ -1,0 +1,115 @@
+"""What the arguments name, read and judged."""
+
+from collections.abc import Hashable
+from pathlib import Path
+
+from hitrate_adapters.core.display import some
+from hitrate_adapters.core.evaluation import Evaluation, Qrels, evaluate
+from hitrate_adapters.core.records import Judge, QueryRecord, Records
+from hitrate_adapters.core.retrieval import Run
+from hitrate_adapters.formats import load, read_qrels, read_run, read_texts
+from hitrate_adapters.formats.files import Place
+from hitrate_adapters.formats.reading import rankings
+
+from .options import Reading, named
+from .output import note, tracked
+
+
+def evaluated(qrels_path: Path, run_paths: list[Path], reading: Reading, *, keep: bool = False) -> list[Evaluation]:
+    """Return the evaluation of each run.
+
+    Of the runs themselves only what was wrong is kept, unless `keep` is true: a run need not fit into memory.
+    """
+    with named(format="--qrels-format=", query_id="--qrels-query-id=", items="--qrels-items="):
+        qrels = read_qrels(qrels_path, reading.qrels_format, on_error=reading.on_error, **reading.qrels_fields)
+    say_skipped(qrels.skipped)
+    with named(format="--run-format=", query_id="--run-query-id=", items="--run-items="):
+        return [_judged(qrels, path, reading, keep=keep) for path in run_paths]
+
+
+def saved(paths: list[Path], reading: Reading) -> list[Evaluation]:
+    """Return saved evaluations. Raises ValueError where options ask for another way of judging."""
+    reading.refuse()
+    try:
+        return [load(path) for path in paths]
+    except ValueError as error:
+        raise ValueError(f"{error} (where QRELS or RUN is left out, files are saved evaluations)") from error
+
+
+def say(evaluation: Evaluation) -> None:
+    """Say on stderr what is in no mean, and what counts as a miss though nothing was looked for."""
+    for queries, what in (
+        (evaluation.unscored, "without relevant items or judgements, in no mean"),
+        (evaluation.missing, "not in the run, a miss each"),
+        (evaluation.errors, "whose retrieval failed, a miss each"),
+    ):
+        if queries:
+            note(f"{len(queries):,} {what}: {some(queries)}")
+
+
+def segment_of(given: str, qrels_path: Path, reading: Reading) -> dict[str, str]:
+    """Return query id -> segment, from a file, from FILE:FIELD, or from a field of the golden set's file."""
+    file, _, field = given.rpartition(":")
+    if Path(given).is_file():
+        return read_texts(given, texts="segment")
+    if file and Path(file).is_file():
+        return read_texts(file, texts=field)
+    return read_texts(qrels_path, reading.qrels_format, ids=reading.qrels_query_id or "query_id", texts=given)
+
+
+def texts_of(path: Path | None, part: str) -> dict[str, str] | None:
+    """Return id -> text of a file, or of that part of a BEIR folder."""
+    if path is None:
+        return None
+    return read_texts(path, texts=part if path.is_dir() else None)
+
+
+def _judged(qrels: Qrels, path: Path, reading: Reading, *, keep: bool) -> Evaluation:
+    if not keep:
+        place = Place(path, reading.on_error)
+        evaluation = _streamed(qrels, place, reading)
+        if evaluation is not None:
+            say_skipped(place.skipped)
+            return evaluation
+    run = read_run(path, reading.run_format, on_error=reading.on_error, **reading.run_fields)
+    say_skipped(run.skipped)
+    return evaluate(qrels, run, **reading.rules)
+
+
+def _streamed(qrels: Qrels, place: Place, reading: Reading) -> Evaluation | None:
+    """Return the evaluation of a run that is read one query at a time; None where all of it is needed.
+
+    That is where nothing relevant was found: to say what looks wrong, `evaluate` looks at everything.
+    """
+    judge, run = Judge(**reading.rules), Run()
+    records: dict[QueryRecord, int] = {}
+    found: dict[Hashable, int] = {}
+    queries = rankings(place, reading.run_format, found, **reading.run_fields)
+    for query_id, retrieved, error in tracked(queries, place.path.name, len(qrels)):
+        if query_id not in qrels:
+            found[query_id] = -1
+            continue
+        found[query_id] = records.setdefault(judge(qrels[query_id], retrieved, query_id), len(records))
+        if error is not None:
+            run.errors[query_id] = error
+    if not any(record.gain_ranks for record in records):
+        return None
+    missing = [query_id for query_id in qrels if query_id not in found]
+    for query_id in missing:
+        found[query_id] = records.setdefault(judge(qrels[query_id], [], query_id), len(records))
+    judged = Records(qrels, [found[query_id] for query_id in qrels], records)
+    return Evaluation(
+        records=judged,
+        unscored=(*judged.unscored, *(query_id for query_id, code in found.items() if code < 0)),
+        missing=tuple(query_id for query_id in missing if query_id in judged),
+        errors={query_id: error for query_id, error in run.errors.items() if query_id in judged},
+        qrels=qrels,
+        run=run,
+        judge=judge,
+    )
+
+
+def say_skipped(skipped: list[str]) -> None:
+    """Say on stderr how many rows could not be read."""
+    if skipped:
+        note(f"{len(skipped):,} rows were left out; the first: {skipped[0]}")

@@ -1,0 +1,284 @@
+"""The options that several commands have, and what becomes of what they raise."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+from hitrate_adapters._extras import extra
+from hitrate_adapters.core.matching import contains, overlap, same_text, similar
+from hitrate_adapters.core.metrics import Metric, metrics_at
+from hitrate_adapters.core.records import Matcher
+from hitrate_adapters.formats.layouts import FORMATS
+
+from .output import note
+
+with extra("cli", "typer"):
+    import typer
+
+_FILES, _FIELDS, _RULES, _GATES = "Files", "Fields, where they have other names", "Rules of judging", "Gates"
+_KINDS = ", ".join(FORMATS)
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+class GateFormat(StrEnum):
+    """How a result is printed that may have gates."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    junit = "junit"
+
+
+class OnError(StrEnum):
+    """What becomes of a row that cannot be read."""
+
+    raise_ = "raise"
+    skip = "skip"
+
+
+class Side(StrEnum):
+    """What a file holds."""
+
+    qrels = "qrels"
+    run = "run"
+
+
+class On(StrEnum):
+    """What a bound is put on."""
+
+    point = "point"
+    lower_end = "lower"
+
+
+_FORMAT = typer.Option("--format", "-f", help="How to print the result.")
+FormatOption = Annotated[Format, _FORMAT]
+GateFormatOption = Annotated[GateFormat, _FORMAT]
+OnErrorOption = Annotated[
+    OnError, typer.Option(help="Stop at a row that cannot be read, or leave it out and say so.", rich_help_panel=_FILES)
+]
+MetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        metavar="NAME",
+        help="hit_rate, recall, precision, mrr, map or ndcg; with a cutoff of its own, mrr@10; hit_rate>=0.5 asks for "
+        "half of what is relevant. Several by commas, or the option again.",
+    ),
+]
+CutoffsOption = Annotated[
+    list[str] | None,
+    typer.Option("--k", "-k", metavar="K", help="Cutoffs, such as 1,5,10, or all. Again for more."),
+]
+MarginOption = Annotated[
+    float, typer.Option(metavar="D", help="The smallest difference that matters, for the verdict.", min=0, max=1)
+]
+AnywayOption = Annotated[bool, typer.Option("--anyway", help="Compare also what was judged by other gold or rules.")]
+MaxDropOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="METRIC=D",
+        help="How far a metric may fall, such as hit_rate@5=0.02: exit code 1 where it fell further and is worse, 3 "
+        "where that is neither shown nor excluded.",
+        rich_help_panel=_GATES,
+    ),
+]
+FailUnderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="METRIC=BOUND",
+        help="The lowest good value, such as hit_rate@5=0.85. Again for more.",
+        rich_help_panel=_GATES,
+    ),
+]
+OnOption = Annotated[
+    On,
+    typer.Option(
+        help="What --fail-under looks at: the value, or the lower end of its 95 % interval, where exit code 3 says "
+        "that the interval has the bound in it.",
+        rich_help_panel=_GATES,
+    ),
+]
+BaselineOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A saved evaluation, for --max-drop.", rich_help_panel=_GATES)
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read and judged: options of every command that evaluates."""
+
+    qrels_format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"{_KINDS}. Default: by the end of its name.", rich_help_panel=_FILES),
+    ] = None
+    run_format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The same for runs.", rich_help_panel=_FILES),
+    ] = None
+    on_error: OnErrorOption = OnError.raise_
+    qrels_query_id: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="In QRELS, the query's id.", rich_help_panel=_FIELDS)
+    ] = None
+    qrels_items: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="In QRELS, what is relevant: reference.ids", rich_help_panel=_FIELDS),
+    ] = None
+    run_query_id: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="In runs, the query's id.", rich_help_panel=_FIELDS)
+    ] = None
+    run_items: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="In runs, what was retrieved: outputs.documents", rich_help_panel=_FIELDS),
+    ] = None
+    id_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Of items that are documents, the key that is the id.", rich_help_panel=_FIELDS
+        ),
+    ] = None
+    match: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Items are texts: same_text, contains, overlap=0.5 or similar=0.9 says when one counts as relevant. "
+            "Default: items that are equal.",
+            rich_help_panel=_RULES,
+        ),
+    ] = None
+    unique: Annotated[
+        bool, typer.Option("--unique", help="Drop repeats from a ranking before any cutoff.", rich_help_panel=_RULES)
+    ] = False
+    relevance_level: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GRADE", help="The lowest grade that is relevant. Default: above 0.", rich_help_panel=_RULES
+        ),
+    ] = None
+
+    @property
+    def qrels_fields(self) -> dict[str, Any]:
+        """The names of fields, for `read_qrels`."""
+        return {"query_id": self.qrels_query_id, "items": self.qrels_items, "id_key": self.id_key}
+
+    @property
+    def run_fields(self) -> dict[str, Any]:
+        """The names of fields, for `read_run`."""
+        return {"query_id": self.run_query_id, "items": self.run_items, "id_key": self.id_key}
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The rules of judging, for `evaluate`."""
+        return {"match": matcher(self.match), "unique": self.unique, "relevance_level": self.relevance_level}
+
+    def refuse(self) -> None:
+        """Raise ValueError where an option is given, as a saved evaluation was read and judged before."""
+        given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        if given:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise ValueError(f"saved evaluations were judged when they were made: leave out {names}")
+
+
+def matcher(rule: str | None) -> Matcher | None:
+    """Return the matcher of a name such as "contains" or "overlap=0.5". Raises ValueError for what is none."""
+    if rule is None:
+        return None
+    plain: dict[str, Matcher] = {"same_text": same_text, "contains": contains}
+    name, _, share = rule.partition("=")
+    if rule in plain:
+        return plain[rule]
+    if name not in ("overlap", "similar"):
+        raise ValueError(f"--match {rule}: expected same_text, contains, overlap=SHARE or similar=SHARE")
+    return (overlap if name == "overlap" else similar)(number(f"--match {rule}", share))
+
+
+def number(what: str, text: str) -> float:
+    """Return a number from 0 to 1. Raises ValueError for anything else."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise ValueError(f"{what}: expected a number from 0 to 1 after the last =") from None
+    if not 0 <= found <= 1:
+        raise ValueError(f"{what}: expected a number from 0 to 1, found {text}")
+    return found
+
+
+def metrics_of(
+    names: list[str] | None, cutoffs: list[str] | None, *, metrics: tuple[str, ...], k: tuple[int, ...]
+) -> tuple[Metric, ...]:
+    """Return the metrics that --metric and -k ask for, or those of the defaults. Raises ValueError for what is none."""
+    return metrics_at(_split(names) or metrics, [_cutoff(each) for each in _split(cutoffs)] or k)
+
+
+def _split(given: list[str] | None) -> list[str]:
+    return [part.strip() for each in given or () for part in each.split(",") if part.strip()]
+
+
+def _cutoff(given: str) -> int | None:
+    if given == "all":
+        return None
+    try:
+        return int(given)
+    except ValueError:
+        raise ValueError(f"-k {given}: expected a whole number of at least 1, or all") from None
+
+
+def command(run: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose bad input is a message and exit code 2; its `reading` becomes the options of `Reading`."""
+    own, shared = dict(signature(run).parameters), dict(signature(Reading).parameters)
+    takes_reading = own.pop("reading", None) is not None
+    parameters = [*own.values(), *(shared.values() if takes_reading else ())]
+
+    @wraps(run)
+    def guarded(**given: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda message, *_, **__: note(str(message), "warning")
+            try:
+                if takes_reading:
+                    given["reading"] = Reading(**{name: given.pop(name) for name in shared})
+                with named(anyway="--anyway", id_key="--id-key=", match="--match="):
+                    run(**given)
+            except (OSError, ValueError, TypeError, ImportError) as error:
+                note("\n".join([_told(error), *getattr(error, "__notes__", ())]), "error")
+                raise typer.Exit(2) from None
+            except KeyboardInterrupt:
+                raise typer.Exit(130) from None
+
+    guarded.__signature__ = signature(run).replace(  # type: ignore[attr-defined]
+        parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
+    )
+    guarded.__annotations__ = {each.name: each.annotation for each in parameters}
+    return guarded
+
+
+@contextmanager
+def named(**options: str) -> Iterator[None]:
+    """Name, in what is raised inside, the options that stand for arguments of the library."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        arguments = rf"\b({'|'.join(options)})=(?:True\b)?"
+        raise ValueError(re.sub(arguments, lambda found: options[found[1]], str(error))) from error
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
