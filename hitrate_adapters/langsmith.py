@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 from ._documents import IdKey, ItemOf, call, is_document, name_of
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_sound
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.matching import compared
 from .core.metrics import Cutoffs, Metric
 from .core.records import Items, Matcher
-from .core.retrieval import Run as RetrievalRun
 from .core.scoring import Key, QueryScorer, check_keys
 
 with extra("langsmith", "langsmith"):
@@ -146,13 +145,13 @@ class HitRateEvaluator(RunEvaluator):
     def summary(self, runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:
         """Return the mean per metric and k over the rows that can be scored, for `summary_evaluators`."""
         try:
-            evaluation, unread = self._evaluate(zip(runs, examples, strict=True))
+            evaluation, faults = self._evaluate(zip(runs, examples, strict=True))
         except Exception as error:  # LangSmith would leave the summary out
             comment = f"{type(error).__name__}: {error}"
             return {
                 "results": [EvaluationResult(key=key, comment=comment, extra={"error": True}) for key in self._metrics]
             }
-        left_out = f"not scored: {len(evaluation.unscored)} ({len(unread)} in error)"
+        left_out = f"not scored: {len(evaluation.unscored)} ({len(faults)} in error)"
         scores = {key: evaluation.score(metric) for key, metric in self._metrics.items()}
         return {
             "results": [
@@ -191,25 +190,14 @@ class HitRateEvaluator(RunEvaluator):
             for key, metric in self._metrics.items()
         ]
 
-    def _evaluate(self, pairs: Iterable[tuple[Run, Example]]) -> tuple[Evaluation, list[Exception]]:
-        """Return the evaluation, and what was raised by rows that cannot be read, which it leaves unscored."""
-        qrels: dict[Hashable, Items] = {}
-        retrieved, unread, seen = RetrievalRun(), [], Counter[str]()
-        for run, example in pairs:
-            query_id = _query_id(example, seen)
-            retrieved[query_id] = []
-            try:
-                row = self._read(run, example)
-            except Exception as error:
-                unread.append(error)
-                continue
-            qrels[query_id], retrieved[query_id] = row.relevant, row.retrieved
-            if row.failure and not row.retrieved:
-                retrieved.errors[query_id] = RuntimeError(row.failure)
-        if unread and not qrels:
-            raise unread[0]
-        evaluation, faults = evaluate_sound(qrels, retrieved, self._scorer.judge)
-        return evaluation, [*unread, *faults.values()]
+    def _evaluate(self, pairs: Iterable[tuple[Run, Example]]) -> tuple[Evaluation, dict[Hashable, Exception]]:
+        """Return the evaluation, and what reading or judging the rows that it leaves unscored has raised."""
+
+        def read(pair: tuple[Run, Example]) -> tuple[Items, Items | Exception]:
+            row = self._read(*pair)
+            return row.relevant, RuntimeError(row.failure) if row.failure and not row.retrieved else row.retrieved
+
+        return evaluate_rows(((str(pair[1].id), pair) for pair in pairs), read, self._scorer.judge)
 
     def _read(self, run: Run, example: Example | None) -> _Row:
         """Find what was retrieved, in the target's outputs or in the retriever runs inside it."""
