@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -11,7 +13,9 @@ import pytest
 
 import hitrate_adapters as hr
 
-HANDBOOK = Path(__file__).parents[1] / "examples" / "handbook"
+ROOT = Path(__file__).parents[1]
+HANDBOOK = ROOT / "examples" / "handbook"
+PAGE = ROOT / "docs" / "pytest.md"
 
 RETRIEVER = """
     import json
@@ -119,7 +123,6 @@ def test_each_evaluation_has_a_row(pytester, run):
     result.stdout.fnmatch_lines(
         [
             "=* hit rate =*",
-            "",
             "           n            hit_rate@1            hit_rate@5",
             "test_it    4  0.500 [[]0.150, 0.850]  0.750 [[]0.301, 0.954]",
             "test_it 2  4  0.500 [[]0.150, 0.850]  0.750 [[]0.301, 0.954]",
@@ -375,6 +378,33 @@ def test_a_gate_passes_an_unchanged_retriever_and_fails_a_broken_one(handbook, r
     )
 
 
+@pytest.mark.skipif("HITRATE_TEST_DATA" not in os.environ, reason="HITRATE_TEST_DATA names no folder of data sets")
+def test_a_gate_on_real_runs(pytester, run):
+    data = os.environ["HITRATE_TEST_DATA"]
+    pytester.makepyfile(
+        f"""
+        import os
+        from pathlib import Path
+
+        import hitrate_adapters as hr
+
+        def test_gate(hitrate):
+            data = Path({data!r}, "code_chunks")
+            evaluation = hitrate(hr.read_qrels(data / "qrels.jsonl"), hr.read_run(data / "runs" / os.environ["RUN"]))
+            assert hitrate.compare(evaluation, "hit_rate@5").verdict != "worse"
+        """
+    )
+    command = ("-o", "hitrate_k=5", "--hitrate-baseline=baselines")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RUN", "hybrid.jsonl")
+        run(*command, "--hitrate-update").assert_outcomes(passed=1)
+        run(*command).assert_outcomes(passed=1)
+        environment.setenv("RUN", "bm25.jsonl")
+        result = run(*command)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["test_gate *248 *0.685 *", "test_gate: hit_rate@5: -0.105 *, n = 248: worse"])
+
+
 @pytest.mark.usefixtures("handbook")
 def test_without_a_baseline_a_comparison_fails_and_says_what_to_do(pytester, run):
     result = run()
@@ -430,7 +460,7 @@ def test_an_update_shows_the_difference_to_what_it_replaces(handbook, run):
     result = run("--hitrate-baseline=baselines", "--hitrate-update")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["  against baseline  *  -0.*", "test_gate: hit_rate@5: +0.000 *", "baseline written to baselines: test_gate"]
+        ["test_gate *", "  against baseline  *  -0.*", "baseline written to baselines: test_gate"]
     )
     run("--hitrate-baseline=baselines").assert_outcomes(passed=1)
 
@@ -530,11 +560,10 @@ def test_workers_of_xdist_send_their_rows_and_share_baselines(pytester, run):
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(
         [
-            "test_k[[]10[]] *0.7*",
+            "test_k[[]10[]] *",
             "test_k[[]3[]] *",
             "test_gate *",
-            "test_gate: hit_rate@5: +0.000*",
-            "*written to two: *",
+            "baseline written to two: test_k[[]10[]], test_k[[]3[]], test_gate",
         ]
     )
     assert {path.name: path.read_bytes() for path in pytester.path.glob("two/*")} == alone
@@ -627,7 +656,8 @@ def test_it_loads_nothing_but_the_package_as_it_is_imported():
     package, plugin = json.loads(done.stdout)
     assert {name.partition(".")[0] for name in package} == {"hitrate_adapters"}  # pytest has loaded all else
     assert len(package) <= 15
-    assert plugin == ["hitrate_adapters.pytest_plugin"]
+    assert {name.rpartition(".")[0] for name in plugin} == {"hitrate_adapters", "hitrate_adapters.pytest_plugin"}
+    assert len(plugin) <= 5
 
 
 def test_a_session_that_does_not_use_it_loads_nothing_more(pytester):
@@ -642,3 +672,26 @@ def test_a_session_that_does_not_use_it_loads_nothing_more(pytester):
         """
     )
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+# The page
+
+
+def test_the_page_shows_what_its_tests_show(pytester, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    page = PAGE.read_text(encoding="utf-8")
+    (hidden,) = re.findall(r"^<!-- run\n(.*?)^-->", page, re.DOTALL | re.MULTILINE)
+    conftest = pytester.makeconftest(hidden.replace('__file__ = "test_retriever.py"', ""))
+    pytester.makepyfile(test_retriever="\n".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)))
+    pytester.makepyprojecttoml(*re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    run("--hitrate-update").assert_outcomes(passed=5)
+    run().assert_outcomes(passed=5)
+    floor = run("-k", "floor", "-o", "hitrate_baseline=")
+    lost = [f"d{n}" for n in range(49, 60) if n % 5]
+    rewrite(conftest, "lost = ()", f"lost = {lost}")
+    broken = [run("-k", "floor"), run("-k", "no_worse")]
+    printed = ["\n".join(result.outlines) for result in (floor, *broken)]
+    shown = re.findall(r"^```text\n([=E] .*?|=.*?)\n```", page, re.DOTALL | re.MULTILINE)
+    assert len(shown) == 3
+    for block in shown:
+        assert any(f"\n{block}\n" in each for each in printed), "\n".join([block, "is not in", *printed])
