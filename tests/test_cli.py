@@ -14,7 +14,7 @@ import pytest
 
 import hitrate_adapters as hr
 
-pytest.importorskip("typer")
+pytest.importorskip("typer", minversion="0.26")  # a framework may bring an older one
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -243,6 +243,15 @@ def test_a_saved_evaluation_is_as_good_as_the_files(hitrate):
     assert hitrate("compare saved.jsonl better-saved.jsonl -f csv") == (0, compared, "")
 
 
+def test_a_folder_of_beir_and_a_run_of_trec(hitrate, folder):
+    (folder / "beir" / "qrels").mkdir(parents=True)
+    hr.write_qrels(GOLD, folder / "beir" / "qrels" / "test.tsv", "beir")
+    hr.write_run(RUNS["good"], folder / "good.run")
+    code, out, err = hitrate("eval beir good.run -k 1 -m hit_rate -f csv")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1].startswith("hit_rate@1,0.6,")
+
+
 # Runs are judged while they are read
 
 
@@ -376,7 +385,7 @@ def test_diagnose(hitrate, folder):
         ["below", "cutoff", "30"],
         ["not", "retrieved", "10"],
     ]
-    assert "40 of 100 queries miss: hit_rate@1" in out.splitlines()
+    assert "40 of 100 queries miss: hit_rate@1 = 0.600 [0.502, 0.691] (n=100)" in out.splitlines()
     _, out, _ = hitrate("diagnose gold.jsonl good.jsonl -k 1 -f json")
     assert len(json.loads(out)["misses"]) == 40
     assert "unknown" in hitrate("diagnose gold.jsonl good.jsonl -k 1")[1]
@@ -396,6 +405,7 @@ def test_convert(hitrate, folder):
 def test_power(hitrate):
     _, out, _ = hitrate("power --p 0.8 --delta 0.05 --discordant 0.1")
     assert out.splitlines()[1].split() == ["+0.05", "352"]
+    assert [line.split()[0] for line in hitrate("power --p 0.98")[1].splitlines()[1:-2]] == ["+0.02", "+0.01"]
     _, out, _ = hitrate("power --p 0.8 --delta 0.02,0.05 -f csv")
     assert [line.split(",")[-1] for line in out.splitlines()] == ["queries", "6142", "949"]
 
@@ -436,6 +446,7 @@ def test_power(hitrate):
         ("convert run good.jsonl good.spam", "pass --to=, one of"),
         ("power --p 0.8 --delta x", "expected numbers"),
         ("power --p 2", "must be within 0 and 1"),
+        ("power --p 0.98 --delta 0.05", "must be within 0 and 1"),
         ("power", "Missing option"),
         ("spam", "No such command"),
     ],
@@ -481,10 +492,11 @@ def test_a_fault_of_the_program_is_not_bad_input(hitrate, monkeypatch):
 
 def test_version_and_help(folder):  # noqa: ARG001
     assert ran("--version").stdout.decode().strip() == f"hitrate {hr.__version__}"
-    for arguments in ([], ["--help"], ["eval", "-h"], ["power", "--help"]):
-        done = ran(*arguments, env={**os.environ, "PYTHONUTF8": "1"})
-        assert b"Usage: hitrate" in done.stdout + done.stderr
-        assert b"Traceback" not in done.stderr
+    for encoding in ("utf-8", "cp1252", "ascii"):
+        for arguments in ([], ["eval", "-h"]):
+            done = ran(*arguments, env={**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": encoding})
+            assert b"Usage: hitrate" in done.stdout + done.stderr
+            assert b"Traceback" not in done.stderr
 
 
 def test_the_script_is_the_module(folder):  # noqa: ARG001

@@ -31,11 +31,10 @@ from .options import (
     OnOption,
     Reading,
     Side,
-    command,
-    metrics_of,
-    named,
 )
 from .output import note, show
+from .parsing import bounds, deltas, metrics_of
+from .running import command, named
 
 with extra("cli", "typer"):
     import typer
@@ -96,7 +95,7 @@ def eval_(  # noqa: PLR0913 - each is an option
     """Score a run: every metric at every cutoff, with 95 % intervals; and check gates."""
     default = ("hit_rate",) if segment else tuple(METRICS)
     metrics = metrics_of(metric, k, metrics=default, k=DEFAULT_K)
-    lowest, allowed = gates.bounds("--fail-under", fail_under), gates.bounds("--max-drop", max_drop)
+    lowest, allowed = bounds("--fail-under", fail_under), bounds("--max-drop", max_drop)
     if bool(allowed) != (baseline is not None):
         raise ValueError("--baseline FILE and --max-drop METRIC=D need each other")
     (evaluation,) = _evaluations(qrels, [run] if run else [], reading, keep=save_ is not None)
@@ -132,7 +131,7 @@ def compare(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Compare two runs query by query: is the difference real? Better, worse, no difference, or too few queries."""
     metrics = metrics_of(metric, k, metrics=("hit_rate",), k=(5,))
-    allowed = gates.bounds("--max-drop", max_drop)
+    allowed = bounds("--max-drop", max_drop)
     if new is None:
         before, after = saved([qrels, old], reading)
     else:
@@ -207,7 +206,7 @@ def diagnose(  # noqa: PLR0913 - each is an option
         corpus=texts_of(corpus, "corpus"),
         context_k=context_k,
     )
-    show(results.of_diagnosis(found), format_)
+    show(results.of_diagnosis(found, evaluation.score(found.metric)), format_)
 
 
 @app.command(epilog="hitrate convert run results.trec results.jsonl")
@@ -244,7 +243,7 @@ def power(
     p: Annotated[float, typer.Option("--p", metavar="P", help="The hit rate now.")],
     delta: Annotated[
         list[str] | None,
-        typer.Option(metavar="D", help="The differences to be shown. Default: 0.1,0.05,0.03,0.02,0.01"),
+        typer.Option(metavar="D", help="The differences to be shown. Default: 0.1 to 0.01"),
     ] = None,
     power_: Annotated[
         float, typer.Option("--power", metavar="P", help="In what share of trials it is to be shown.")
@@ -256,7 +255,7 @@ def power(
     format_: FormatOption = Format.table,
 ) -> None:
     """Say how many queries show a difference between two hit rates, at p < 0.05."""
-    show(results.of_power(p, results.deltas(delta), power_, discordant), format_)
+    show(results.of_power(p, deltas(delta), power_, discordant), format_)
 
 
 def _evaluations(first: Path, runs: list[Path], reading: Reading, *, keep: bool) -> list[Evaluation]:

@@ -1,27 +1,11 @@
 """Gates: what must hold of an evaluation for a build to pass."""
 
-from collections.abc import Iterable
-
 from hitrate_adapters.core.comparison import Comparison, p_value, with_interval
 from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.metrics import Metric
 
-from .options import On, number
+from .options import On
 from .output import Check
-
-
-def bounds(option: str, given: Iterable[str] | None) -> dict[Metric, float]:
-    """Return the metric and the number of each METRIC=NUMBER. Raises ValueError for what is none, or there twice."""
-    found: dict[Metric, float] = {}
-    for each in given or ():
-        name, _, bound = each.rpartition("=")
-        if not name or name.endswith(">"):
-            raise ValueError(f"{option} {each}: expected METRIC=NUMBER, such as hit_rate@5=0.85")
-        metric = Metric.parse(name)
-        if metric in found:
-            raise ValueError(f"{option} has {metric} twice")
-        found[metric] = number(f"{option} {each}", bound)
-    return found
 
 
 def not_under(evaluation: Evaluation, lowest: dict[Metric, float], on: On) -> list[Check]:
@@ -63,4 +47,6 @@ def _drop(comparison: Comparison, allowed: float) -> Check:
         outcome = "inconclusive"
     moved = f"{comparison.old:.3f} -> {comparison.new:.3f}, {with_interval(comparison)}"
     found = f"{moved}, p {p_value(comparison.adjusted)}, n = {comparison.n}"
+    if comparison.left_out:
+        found += f", {len(comparison.left_out)} left out"
     return Check(f"{comparison.metric} may drop by {allowed:g} at most", outcome, found, "lost", comparison.lost)

@@ -11,8 +11,9 @@ from hitrate_adapters.formats import load, read_qrels, read_run, read_texts
 from hitrate_adapters.formats.files import Place
 from hitrate_adapters.formats.reading import rankings
 
-from .options import Reading, named
-from .output import note, tracked
+from .options import Reading
+from .output import note, tracked, waiting
+from .running import named
 
 
 def evaluated(qrels_path: Path, run_paths: list[Path], reading: Reading, *, keep: bool = False) -> list[Evaluation]:
@@ -20,7 +21,8 @@ def evaluated(qrels_path: Path, run_paths: list[Path], reading: Reading, *, keep
 
     Of the runs themselves only what was wrong is kept, unless `keep` is true: a run need not fit into memory.
     """
-    with named(format="--qrels-format=", query_id="--qrels-query-id=", items="--qrels-items="):
+    options = named(format="--qrels-format=", query_id="--qrels-query-id=", items="--qrels-items=")
+    with options, waiting(f"{qrels_path.name} is read"):
         qrels = read_qrels(qrels_path, reading.qrels_format, on_error=reading.on_error, **reading.qrels_fields)
     say_skipped(qrels.skipped)
     with named(format="--run-format=", query_id="--run-query-id=", items="--run-items="):
@@ -71,7 +73,8 @@ def _judged(qrels: Qrels, path: Path, reading: Reading, *, keep: bool) -> Evalua
         if evaluation is not None:
             say_skipped(place.skipped)
             return evaluation
-    run = read_run(path, reading.run_format, on_error=reading.on_error, **reading.run_fields)
+    with waiting(f"{path.name} is read"):
+        run = read_run(path, reading.run_format, on_error=reading.on_error, **reading.run_fields)
     say_skipped(run.skipped)
     return evaluate(qrels, run, **reading.rules)
 

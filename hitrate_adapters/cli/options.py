@@ -1,23 +1,14 @@
-"""The options that several commands have, and what becomes of what they raise."""
+"""The options that several commands have."""
 
-import re
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any
 
 from hitrate_adapters._extras import extra
-from hitrate_adapters.core.matching import contains, overlap, same_text, similar
-from hitrate_adapters.core.metrics import Metric, metrics_at
-from hitrate_adapters.core.records import Matcher
 from hitrate_adapters.formats.layouts import FORMATS
 
-from .output import note
+from .parsing import matcher
 
 with extra("cli", "typer"):
     import typer
@@ -193,92 +184,3 @@ class Reading:
         if given:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"saved evaluations were judged when they were made: leave out {names}")
-
-
-def matcher(rule: str | None) -> Matcher | None:
-    """Return the matcher of a name such as "contains" or "overlap=0.5". Raises ValueError for what is none."""
-    if rule is None:
-        return None
-    plain: dict[str, Matcher] = {"same_text": same_text, "contains": contains}
-    name, _, share = rule.partition("=")
-    if rule in plain:
-        return plain[rule]
-    if name not in ("overlap", "similar"):
-        raise ValueError(f"--match {rule}: expected same_text, contains, overlap=SHARE or similar=SHARE")
-    return (overlap if name == "overlap" else similar)(number(f"--match {rule}", share))
-
-
-def number(what: str, text: str) -> float:
-    """Return a number from 0 to 1. Raises ValueError for anything else."""
-    try:
-        found = float(text)
-    except ValueError:
-        raise ValueError(f"{what}: expected a number from 0 to 1 after the last =") from None
-    if not 0 <= found <= 1:
-        raise ValueError(f"{what}: expected a number from 0 to 1, found {text}")
-    return found
-
-
-def metrics_of(
-    names: list[str] | None, cutoffs: list[str] | None, *, metrics: tuple[str, ...], k: tuple[int, ...]
-) -> tuple[Metric, ...]:
-    """Return the metrics that --metric and -k ask for, or those of the defaults. Raises ValueError for what is none."""
-    return metrics_at(_split(names) or metrics, [_cutoff(each) for each in _split(cutoffs)] or k)
-
-
-def _split(given: list[str] | None) -> list[str]:
-    return [part.strip() for each in given or () for part in each.split(",") if part.strip()]
-
-
-def _cutoff(given: str) -> int | None:
-    if given == "all":
-        return None
-    try:
-        return int(given)
-    except ValueError:
-        raise ValueError(f"-k {given}: expected a whole number of at least 1, or all") from None
-
-
-def command(run: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose bad input is a message and exit code 2; its `reading` becomes the options of `Reading`."""
-    own, shared = dict(signature(run).parameters), dict(signature(Reading).parameters)
-    takes_reading = own.pop("reading", None) is not None
-    parameters = [*own.values(), *(shared.values() if takes_reading else ())]
-
-    @wraps(run)
-    def guarded(**given: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = lambda message, *_, **__: note(str(message), "warning")
-            try:
-                if takes_reading:
-                    given["reading"] = Reading(**{name: given.pop(name) for name in shared})
-                with named(anyway="--anyway", id_key="--id-key=", match="--match="):
-                    run(**given)
-            except (OSError, ValueError, TypeError, ImportError) as error:
-                note("\n".join([_told(error), *getattr(error, "__notes__", ())]), "error")
-                raise typer.Exit(2) from None
-            except KeyboardInterrupt:
-                raise typer.Exit(130) from None
-
-    guarded.__signature__ = signature(run).replace(  # type: ignore[attr-defined]
-        parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
-    )
-    guarded.__annotations__ = {each.name: each.annotation for each in parameters}
-    return guarded
-
-
-@contextmanager
-def named(**options: str) -> Iterator[None]:
-    """Name, in what is raised inside, the options that stand for arguments of the library."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        arguments = rf"\b({'|'.join(options)})=(?:True\b)?"
-        raise ValueError(re.sub(arguments, lambda found: options[found[1]], str(error))) from error
-
-
-def _told(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
@@ -94,10 +95,22 @@ def show(result: Result, form: str) -> None:
 
 def tracked(items: Iterable[Any], what: str, total: int | None) -> Iterator[Any]:
     """Give the items, and show on a terminal's stderr how many there were."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield from progress.track(items, total=total, description=what)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show on a terminal's stderr what is being done meanwhile."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(Text(what)):
+        yield
 
 
 def cell(score: Any, between: str = " ") -> str:

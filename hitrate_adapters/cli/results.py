@@ -12,7 +12,7 @@ from hitrate_adapters.core.leaderboard import Leaderboard
 from hitrate_adapters.core.metrics import Metric
 from hitrate_adapters.core.scores import Score
 from hitrate_adapters.core.segments import Segments
-from hitrate_adapters.core.significance import POWER, sample_size
+from hitrate_adapters.core.significance import ALPHA, POWER, sample_size
 
 from .output import Check, Result, cell
 
@@ -112,11 +112,12 @@ def of_leaderboard(board: Leaderboard) -> Result:
     return Result(f"hitrate leaderboard {metric}", [grid], board.rows(), data, lines)
 
 
-def of_diagnosis(diagnosis: Diagnosis) -> Result:
-    """Return the causes of misses."""
+def of_diagnosis(diagnosis: Diagnosis, score: Score) -> Result:
+    """Return the causes of the misses that a hit rate has."""
     data = {
         "hitrate_adapters": __version__,
         "metric": str(diagnosis.metric),
+        "value": float(score),
         "queries": diagnosis.n_queries,
         "totals": diagnosis.totals,
         "unknown": diagnosis.unknown,
@@ -127,7 +128,7 @@ def of_diagnosis(diagnosis: Diagnosis) -> Result:
     for cause, n in diagnosis.totals.items():
         number = f"{n:,}" if cause not in unknown else f"{n:,} or more" if n else "unknown"
         grid.append([cause.replace("_", " "), number, ADVICE[cause], some(diagnosis.of(cause))])
-    lines = [f"{len(diagnosis.misses):,} of {diagnosis.n_queries:,} queries miss: {diagnosis.metric}"]
+    lines = [f"{len(diagnosis.misses):,} of {diagnosis.n_queries:,} queries miss: {score!r}"]
     lines += [
         f"not looked for in {n:,} misses: {cause.replace('_', ' ')}, which takes {NEEDS[cause]}"
         for cause, n in unknown.items()
@@ -137,31 +138,22 @@ def of_diagnosis(diagnosis: Diagnosis) -> Result:
 
 
 def of_power(p: float, deltas: tuple[float, ...], power: float, discordant: float | None) -> Result:
-    """Return how many queries show each difference."""
-    rows = [
-        {
-            "p": p,
-            "delta": delta,
-            "power": power,
-            "discordant": discordant,
-            "queries": sample_size(p=p, delta=delta, power=power, discordant=discordant),
-        }
-        for delta in deltas
-    ]
-    grid = [["difference", "queries"], *([f"{row['delta']:+g}", f"{row['queries']:,}"] for row in rows)]
+    """Return how many queries show each difference; without differences, those of a list that p allows."""
+    needed = {delta: sample_size(p=p, delta=delta, power=power, discordant=discordant) for delta in deltas}
+    for delta in () if deltas else _DELTAS:
+        try:
+            needed[delta] = sample_size(p=p, delta=delta, power=power, discordant=discordant)
+        except ValueError:  # such as 0.05 more than 0.99
+            if delta == _DELTAS[-1] and not needed:
+                raise
+    given = {"p": p, "power": power, "discordant": discordant}
+    rows = [{**given, "delta": delta, "queries": queries} for delta, queries in needed.items()]
+    grid = [["difference", "queries"], *([f"{delta:+g}", f"{queries:,}"] for delta, queries in needed.items())]
     differ = (
         "as if the runs hit independently" if discordant is None else f"where {discordant:.1%} of the queries differ"
     )
-    lines = [f"from a hit rate of {p:g}, in {power:.0%} of trials at p < 0.05, {differ}"]
+    lines = [f"from a hit rate of {p:g}, in {power:.0%} of trials at p < {ALPHA:g}, {differ}"]
     return Result("hitrate power", [grid], rows, {"hitrate_adapters": __version__, "rows": rows}, lines)
-
-
-def deltas(given: list[str] | None) -> tuple[float, ...]:
-    """Return the differences that --delta asks for. Raises ValueError for what is no number."""
-    try:
-        return tuple(float(part) for each in given or () for part in each.split(",")) or _DELTAS
-    except ValueError:
-        raise ValueError(f"--delta {','.join(given or ())}: expected numbers, such as 0.02,0.05") from None
 
 
 def _row(score: Score) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""What options say, as the core takes it."""
+
+from collections.abc import Iterable
+
+from hitrate_adapters.core.matching import contains, overlap, same_text, similar
+from hitrate_adapters.core.metrics import Metric, metrics_at
+from hitrate_adapters.core.records import Matcher
+
+
+def matcher(rule: str | None) -> Matcher | None:
+    """Return the matcher of a name such as "contains" or "overlap=0.5". Raises ValueError for what is none."""
+    if rule is None:
+        return None
+    plain: dict[str, Matcher] = {"same_text": same_text, "contains": contains}
+    name, _, share = rule.partition("=")
+    if rule in plain:
+        return plain[rule]
+    if name not in ("overlap", "similar"):
+        raise ValueError(f"--match {rule}: expected same_text, contains, overlap=SHARE or similar=SHARE")
+    return (overlap if name == "overlap" else similar)(number(f"--match {rule}", share))
+
+
+def number(what: str, text: str) -> float:
+    """Return a number from 0 to 1. Raises ValueError for anything else."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise ValueError(f"{what}: expected a number from 0 to 1 after the last =") from None
+    if not 0 <= found <= 1:
+        raise ValueError(f"{what}: expected a number from 0 to 1, found {text}")
+    return found
+
+
+def metrics_of(
+    names: list[str] | None, cutoffs: list[str] | None, *, metrics: tuple[str, ...], k: tuple[int, ...]
+) -> tuple[Metric, ...]:
+    """Return the metrics that --metric and -k ask for, or those of the defaults. Raises ValueError for what is none."""
+    return metrics_at(_split(names) or metrics, [_cutoff(each) for each in _split(cutoffs)] or k)
+
+
+def _split(given: list[str] | None) -> list[str]:
+    return [part.strip() for each in given or () for part in each.split(",") if part.strip()]
+
+
+def _cutoff(given: str) -> int | None:
+    if given == "all":
+        return None
+    try:
+        return int(given)
+    except ValueError:
+        raise ValueError(f"-k {given}: expected a whole number of at least 1, or all") from None
+
+
+def bounds(option: str, given: Iterable[str] | None) -> dict[Metric, float]:
+    """Return the metric and the number of each METRIC=NUMBER. Raises ValueError for what is none, or there twice."""
+    found: dict[Metric, float] = {}
+    for each in given or ():
+        name, _, bound = each.rpartition("=")
+        if not name or name.endswith(">"):
+            raise ValueError(f"{option} {each}: expected METRIC=NUMBER, such as hit_rate@5=0.85")
+        metric = Metric.parse(name)
+        if metric in found:
+            raise ValueError(f"{option} has {metric} twice")
+        found[metric] = number(f"{option} {each}", bound)
+    return found
+
+
+def deltas(given: list[str] | None) -> tuple[float, ...]:
+    """Return the differences that --delta asks for. Raises ValueError for what is no number."""
+    try:
+        return tuple(float(part) for each in given or () for part in each.split(","))
+    except ValueError:
+        raise ValueError(f"--delta {','.join(given or ())}: expected numbers, such as 0.02,0.05") from None

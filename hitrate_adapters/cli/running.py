@@ -1,0 +1,62 @@
+"""How a command runs: what it raises becomes a message and an exit code."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any
+
+from hitrate_adapters._extras import extra
+
+from .options import Reading
+from .output import note
+
+with extra("cli", "typer"):
+    import typer
+
+
+def command(run: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose bad input is a message and exit code 2; its `reading` becomes the options of `Reading`."""
+    own, shared = dict(signature(run).parameters), dict(signature(Reading).parameters)
+    takes_reading = own.pop("reading", None) is not None
+    parameters = [*own.values(), *(shared.values() if takes_reading else ())]
+
+    @wraps(run)
+    def guarded(**given: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda message, *_, **__: note(str(message), "warning")
+            try:
+                if takes_reading:
+                    given["reading"] = Reading(**{name: given.pop(name) for name in shared})
+                with named(anyway="--anyway", id_key="--id-key=", match="--match="):
+                    run(**given)
+            except (OSError, ValueError, TypeError, ImportError) as error:
+                note("\n".join([_told(error), *getattr(error, "__notes__", ())]), "error")
+                raise typer.Exit(2) from None
+            except KeyboardInterrupt:
+                raise typer.Exit(130) from None
+
+    guarded.__signature__ = signature(run).replace(  # type: ignore[attr-defined]
+        parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
+    )
+    guarded.__annotations__ = {each.name: each.annotation for each in parameters}
+    return guarded
+
+
+@contextmanager
+def named(**options: str) -> Iterator[None]:
+    """Name, in what is raised inside, the options that stand for arguments of the library."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        arguments = rf"\b({'|'.join(options)})=(?:True\b)?"
+        raise ValueError(re.sub(arguments, lambda found: options[found[1]], str(error))) from error
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
