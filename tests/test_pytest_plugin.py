@@ -63,8 +63,10 @@ def run(pytester, monkeypatch):
     """Give a function that runs pytest on the files there are, with warnings as errors."""
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("CI", raising=False)  # where it is set, pytest shows explanations whole
-    asyncio = 'ignore:The configuration option "asyncio_default_fixture_loop_scope"'  # its plugin comes with DeepEval
-    return lambda *args: pytester.runpytest("-p", "no:cacheprovider", "-W", "error", "-W", asyncio, *args)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # those of frameworks are slow, and warn
+    plugins = ("-p", "hitrate_adapters.pytest_plugin", "-p", "no:cacheprovider")
+    warnings = ("-W", "error", "-W", "ignore:Module already imported")  # of a plugin in the same process
+    return lambda *args: pytester.runpytest(*plugins, *warnings, *args)
 
 
 @pytest.fixture
@@ -367,7 +369,7 @@ def test_a_gate_passes_an_unchanged_retriever_and_fails_a_broken_one(handbook, r
     broken.assert_outcomes(failed=1)
     broken.stdout.fnmatch_lines(
         [
-            "E *assert 'worse' != 'worse'",
+            "E *assert 'worse' != 'worse': hit_rate@5: -0.284 [[]-0.414, -0.137], p < 0.001; * n = 67: worse",
             "*Captured hitrate call*",
             "hit_rate@5: -0.* won, * lost, n = 67: worse",
             "lost:",
@@ -556,7 +558,16 @@ def test_workers_of_xdist_send_their_rows_and_share_baselines(pytester, run):
     )
     run("--hitrate-baseline=alone", "--hitrate-update", "-o", "hitrate_k=5")
     alone = {path.name: path.read_bytes() for path in pytester.path.glob("alone/*")}
-    result = run("-n2", "--dist=loadgroup", "--hitrate-baseline=two", "--hitrate-update", "-o", "hitrate_k=5")
+    result = run(
+        "-p",
+        "xdist.plugin",
+        "-n2",
+        "--dist=loadgroup",
+        "--hitrate-baseline=two",
+        "--hitrate-update",
+        "-o",
+        "hitrate_k=5",
+    )
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(
         [
@@ -573,7 +584,7 @@ def test_a_group_of_xdist_does_not_change_the_name_of_a_baseline(pytester, run):
     pytest.importorskip("xdist")
     small(pytester, "    @pytest.mark.xdist_group('gpu')", using("hitrate.compare(hitrate(QRELS, RUN), 'mrr')"))
     run("--hitrate-baseline=b", "--hitrate-update").assert_outcomes(passed=1)
-    run("-n1", "--dist=loadgroup", "--hitrate-baseline=b").assert_outcomes(passed=1)
+    run("-p", "xdist.plugin", "-n1", "--dist=loadgroup", "--hitrate-baseline=b").assert_outcomes(passed=1)
 
 
 def test_scores_are_in_junit_xml(pytester, run):
@@ -596,7 +607,7 @@ def test_a_test_that_is_run_again_has_one_row(pytester, run):
         "    runs = iter([{'q0': ['d0']}, RUN])\n",
         using("assert hitrate(QRELS, next(runs)).hit_rate(1) == 0.5"),
     )
-    result = run("--reruns=1", "--junitxml=out.xml", "-o", "hitrate_k=1")
+    result = run("-p", "pytest_rerunfailures", "--reruns=1", "--junitxml=out.xml", "-o", "hitrate_k=1")
     assert [line for line in result.outlines if line.startswith("test_it ")] == ["test_it  4  0.500 [0.150, 0.850]"]
     properties = ET.parse(pytester.path / "out.xml").getroot().iterfind(".//testcase/properties/property")  # noqa: S314
     assert [each.get("value") for each in properties] == ["0.25", "0.5"]  # of each attempt its own

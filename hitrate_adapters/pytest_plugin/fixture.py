@@ -161,6 +161,11 @@ class HitRate:
                 yield f"{name}{len(missed)} of {len(evaluation)} queries missed{':' if missed else ''}"
                 yield from self._reasons(evaluation, score.metric, missed)
 
+    def told(self, verdict: object) -> list[str]:
+        """Return what the summary says of each comparison of this test that has the verdict."""
+        comparisons = (told for row in self._rows.values() for told, _ in row["comparisons"])
+        return [told for told in comparisons if told.endswith(f": {verdict}")]
+
     def __repr__(self) -> str:
         """Show the test, since pytest shows the fixture where it fails."""
         return f"<hitrate of {self._item.name}>"

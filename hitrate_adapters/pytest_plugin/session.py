@@ -81,10 +81,15 @@ class Session:
         return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
-        """Explain a comparison of a score that failed, by the queries that it misses."""
+        """Explain the failure of a score by the queries that it misses, and that of a verdict by its comparison."""
+        if self.test is None:
+            return None
+        shown = f"{left!r} {op} {right!r}"
+        if told := self.test.told(left):
+            return [f"{shown}: {'; '.join(told)}"]
         scores = [side for side in (left, right) if isinstance(side, Score)]
-        lines = [line for score in scores for line in self.test.explain(score)] if self.test else []
-        return [f"{left!r} {op} {right!r}", *lines] if lines else None
+        lines = [line for score in scores for line in self.test.explain(score)]
+        return [shown, *lines] if lines else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
