@@ -104,11 +104,11 @@ def eval_(  # noqa: PLR0913 - each is an option
     checks = gates.not_under(evaluation, lowest, on)
     if baseline is not None:
         checks += gates.not_dropped(evaluation, load(baseline), allowed, anyway=anyway)
+    result = results.of_evaluation(evaluation, metrics, segments, (run or qrels).name, checks)
+    show(result, format_)
     if save_ is not None:
         save(evaluation, save_)
         note(f"saved to {save_}")
-    result = results.of_evaluation(evaluation, metrics, segments, (run or qrels).name, checks)
-    show(result, format_)
     raise typer.Exit(result.exit_code)
 
 
