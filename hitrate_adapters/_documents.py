@@ -94,6 +94,8 @@ class ItemOf:
             if is_absent(found):
                 found = document.metadata.get("id")
         if not _is_id(found):
+            if key is None and document.page_content is found:  # a plain one
+                raise ValueError(f"a retrieved item is {found!r:.60} ({type(found).__name__}), which is no id: {_IDS}")
             raise ValueError(self._advice(document, found, key))
         return _plain(found)
 
