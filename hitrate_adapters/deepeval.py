@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from ._documents import ItemOf
 from ._extras import extra
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.matching import check_number, compared
 from .core.metrics import Cutoffs, Metric, named_metrics
 from .core.records import Matcher
@@ -93,9 +94,8 @@ class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is
         """
         self.score = self.reason = self.error = None
         try:
-            kind, relevant, retrieved = self._items(test_case)
-            item_of = ItemOf(match_on=kind)
-            found = self._verdicts(item_of.of_relevant(relevant), item_of.of_retrieved(retrieved))
+            kind, relevant, retrieved = self._read(test_case)
+            found = self._verdicts(relevant, retrieved)
         except TypeError as error:  # which DeepEval takes for a `measure` with another signature
             raise ValueError(f"{self.name}: {error}") from error
         ((self.score, reason),) = found.values()
@@ -113,8 +113,34 @@ class _AtK(BaseMetric):  # type: ignore[misc, unused-ignore] # where DeepEval is
         self.success = None if is_undecided else super().is_successful()
         return self.success
 
+    def evaluation(self, test_cases: Iterable[LLMTestCase]) -> Evaluation:
+        """Return an `Evaluation` of test cases, for intervals, misses, segments and comparisons.
+
+        Its query ids are the names of the test cases, "test_case_0" and so on of those without one, as in DeepEval's
+        results; further ones of a name are "NAME #2" and so on. One that cannot be scored is named in `unscored`.
+
+        Args:
+            test_cases: what DeepEval's `evaluate` was given, or the test cases of a dataset; not the results, in which
+                an empty `retrieval_context` is lost.
+
+        Raises:
+            MissingTestCaseParamsError, TypeError, ValueError: no test case can be scored, or these are none.
+        """
+        rows = list(test_cases)
+        for row in rows:
+            if not isinstance(row, LLMTestCase):
+                raise TypeError(f"evaluation takes the test cases that `evaluate` was given, got {type(row).__name__}")
+        named = ((f"test_case_{at}" if row.name is None else row.name, row) for at, row in enumerate(rows))
+        return evaluate_rows(named, lambda row: self._read(row)[1:], self._verdicts.judge)[0]
+
+    def _read(self, test_case: LLMTestCase) -> tuple[str, Any, Any]:
+        """Return what the test case is matched on, as "ids", and either side, ready to be judged."""
+        kind, relevant, retrieved = self._items(test_case)
+        item_of = ItemOf(match_on=kind)
+        return kind, item_of.of_relevant(relevant), item_of.of_retrieved(retrieved)
+
     def _items(self, test_case: LLMTestCase) -> tuple[str, Any, Any]:
-        """Return what the test case is matched on, "ids" or "texts", its relevant items and its retrieved ones."""
+        """Return what the test case is matched on, and what it has of either side."""
         metadata, keys = test_case.metadata or {}, (self.relevant_key, self.retrieved_key)
         columns = {
             "ids": (tuple(f"metadata[{key!r}]" for key in keys), tuple(map(metadata.get, keys))),
@@ -261,3 +287,7 @@ class HitRateEvaluator(list[_AtK]):
             )
             for each, metric in named.items()
         )
+
+    def evaluation(self, test_cases: Iterable[LLMTestCase]) -> Evaluation:
+        """Return an `Evaluation` of test cases, as each of the metrics does: see `HitRateAtK.evaluation`."""
+        return self[0].evaluation(test_cases)

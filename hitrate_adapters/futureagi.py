@@ -10,15 +10,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 from ._extras import extra
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.items import string_id
 from .core.metrics import Metric
-from .core.records import Matcher
+from .core.records import Judge, Matcher
 from .core.scores import Score, mean
 from .core.scoring import QueryScorer
 
@@ -62,10 +64,11 @@ class Result:
 class Results(list[Result]):
     """The results of a batch, one for each row, in order, and their mean."""
 
-    def __init__(self, results: list[Result], metric: Metric) -> None:
-        """Keep what the mean is the mean of."""
+    def __init__(self, results: list[Result], metric: Metric, rows: list[tuple[object, object]], judge: Judge) -> None:
+        """Keep what the mean is the mean of, and the hypothesis and the reference of each row."""
         super().__init__(results)
         self.metric = metric
+        self._rows, self._judge = rows, judge
 
     @property
     def mean(self) -> Score | None:
@@ -73,6 +76,15 @@ class Results(list[Result]):
         scores = [result.score for result in self if result.score is not None]
         value = mean(scores)
         return None if value is None else Score(value, self.metric, len(scores))
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """An `Evaluation` of the rows, for other metrics and cutoffs, misses, segments and comparisons.
+
+        Its query ids are the numbers of the rows, from 0. Rows that were skipped or failed are named in `unscored`.
+        Raises TypeError or ValueError where no row has a score.
+        """
+        return evaluate_rows(enumerate(self._rows), lambda row: _read(self._judge, *row), self._judge)[0]
 
 
 def evaluate(  # noqa: PLR0913 - options, by name only
@@ -115,7 +127,7 @@ def evaluate(  # noqa: PLR0913 - options, by name only
     hypothesis, reference = _plain(hypothesis), _plain(reference)
     if _is_batch(hypothesis) or _is_batch(reference):
         rows = _rows(hypothesis, reference)
-        return Results([_result(eval_name, verdicts, *row) for row in rows], metric)
+        return Results([_result(eval_name, verdicts, *row) for row in rows], metric, rows, verdicts.judge)
     return _result(eval_name, verdicts, hypothesis, reference)
 
 
@@ -182,13 +194,18 @@ def register() -> None:
 
 def _result(eval_name: str, verdicts: QueryScorer, hypothesis: object, reference: object) -> Result:
     try:
-        relevant = _items("reference", reference)
-        if verdicts.judge.match is None and not all(map(str.strip, relevant)):
-            raise ValueError("reference holds blank text, which nothing can match: leave it out")
-        ((score, reason),) = verdicts(relevant, _items("hypothesis", hypothesis)).values()
+        ((score, reason),) = verdicts(*_read(verdicts.judge, hypothesis, reference)).values()
     except Exception as error:
         return Result(eval_name, None, f"{type(error).__name__}: {error}", "failed")
     return Result(eval_name, score, reason, "skipped" if score is None else "completed")
+
+
+def _read(judge: Judge, hypothesis: object, reference: object) -> tuple[Any, Any]:
+    """Return the relevant items of a row and the retrieved ones. Raises TypeError or ValueError for what is none."""
+    relevant = _items("reference", reference)
+    if judge.match is None and not all(map(str.strip, relevant)):
+        raise ValueError("reference holds blank text, which nothing can match: leave it out")
+    return relevant, _items("hypothesis", hypothesis)
 
 
 def _plain(given: Any) -> Any:
@@ -207,13 +224,13 @@ def _is_row(given: object) -> bool:
     return given.lstrip().startswith(("[", "{")) if isinstance(given, str) else isinstance(_plain(given), (list, tuple))
 
 
-def _rows(hypothesis: object, reference: object) -> Iterable[tuple[object, object]]:
+def _rows(hypothesis: object, reference: object) -> list[tuple[object, object]]:
     if (
         isinstance(hypothesis, (list, tuple))
         and isinstance(reference, (list, tuple))
         and len(hypothesis) == len(reference)
     ):
-        return zip(hypothesis, reference, strict=True)
+        return list(zip(hypothesis, reference, strict=True))
     raise ValueError(
         "a list with an element that is a list, or a string that begins with '[' or '{', is a batch, with as many rows "
         f"in the hypothesis, {_size(hypothesis)}, as in the reference, {_size(reference)}: "

@@ -7,25 +7,28 @@ one name, so a lambda, which has no name that tells it from another, needs a `na
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 from ._documents import IdKey, ItemOf, is_document, name_of
 from ._extras import extra
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.matching import compared
 from .core.metrics import Cutoffs, Metric
-from .core.records import Matcher
+from .core.records import Judge, Matcher
 from .core.scores import mean
 from .core.scoring import Key, QueryScorer, Verdict, check_keys
 
 with extra("mlflow", "mlflow"):
-    from mlflow.entities import Feedback, Span, SpanStatusCode, SpanType, Trace, TraceState
+    from mlflow.entities import Expectation, Feedback, Span, SpanStatusCode, SpanType, Trace, TraceState
+    from mlflow.genai.evaluation.entities import EvaluationResult
     from mlflow.genai.scorers import Scorer, scorer
     from mlflow.metrics import MetricValue
     from mlflow.models import EvaluationMetric, make_metric
 
-__all__ = ["DOCUMENT_KEYS", "RELEVANT_KEYS", "hit_rate_metrics", "hit_rate_scorers"]
+__all__ = ["DOCUMENT_KEYS", "RELEVANT_KEYS", "evaluation", "hit_rate_metrics", "hit_rate_scorers"]
 
 DOCUMENT_KEYS = ("documents", "docs", "retrieved", "retrieved_ids", "context")
 """Where retrieved documents are looked for in the outputs without a `documents_key`: the first that is a list."""
@@ -82,25 +85,67 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
     >>> hits.name, feedback.value, feedback.rationale
     ('hit_rate_at_1', 0.0, 'no relevant item in the top 1; the first is at rank 2 of 2 retrieved')
     """
-    check_keys(documents_key=documents_key, relevant_key=relevant_key)
     verdicts = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
-    item_of = ItemOf(id_key, compared(match_on, match))
+    read = _Rows(documents_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
 
     def make(column: str, loggable: str) -> Scorer:
         def score(outputs: Any = None, expectations: Any = None, trace: Trace | None = None) -> Feedback:
-            relevant = _look_up(expectations, relevant_key, RELEVANT_KEYS, object)
-            if relevant is None:
-                reason = (
-                    f"cannot be scored: the expectations are {expectations!r:.80}: relevant_key= says where to look"
-                )
-                return Feedback(name=loggable, value=None, rationale=reason)
-            retrieved = item_of.of_retrieved(_readable(_documents(outputs, documents_key, trace)))
-            verdict = verdicts(item_of.of_relevant(_readable(relevant)), retrieved)[column]
+            try:
+                relevant, retrieved = read(outputs, expectations, trace)
+            except _UnlabelledError as error:
+                return Feedback(name=loggable, value=None, rationale=str(error))
+            verdict = verdicts(relevant, retrieved)[column]
             return Feedback(name=loggable, value=verdict.score, rationale=verdict.reason)
 
         return scorer(score, name=loggable)
 
     return [make(*names) for names in _names(verdicts, name, documents_key, relevant_key)]
+
+
+def evaluation(  # noqa: PLR0913 - the words of `hit_rate_scorers` that say how rows are read and judged
+    result: EvaluationResult | Iterable[Trace],
+    *,
+    match_on: str = "auto",
+    match: Matcher | None = None,
+    unique: bool = False,
+    documents_key: Key = None,
+    relevant_key: Key = None,
+    id_key: IdKey = None,
+    query_id: Key = None,
+) -> Evaluation:
+    """Return an `Evaluation` of evaluated rows, for intervals, misses, segments and comparisons.
+
+    Both sides are read from the traces, which MLflow keeps as JSON: ids that have grades are strings there. A row whose
+    retrieval failed is a miss, named in `errors`; one that cannot be scored is named in `unscored`.
+
+    Args:
+        result: what `mlflow.genai.evaluate` returned; or traces with expectations, as of
+            `mlflow.search_traces(return_type="list")`.
+        match_on: as for `hit_rate_scorers`, like the others.
+        match: likewise.
+        unique: likewise.
+        documents_key: likewise.
+        relevant_key: likewise.
+        id_key: likewise.
+        query_id: what a row is called: a key of its inputs, such as "question", by which two runs can be compared, or a
+            function of them; further rows of one are "ID #2" and so on. None: the id of its trace.
+
+    Raises:
+        TypeError, ValueError: an argument is something else, or no row can be scored.
+    """
+    check_keys(query_id=query_id)
+    read = _Rows(documents_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
+
+    def read_trace(trace: Trace) -> tuple[Any, Any]:
+        expectations = {each.name: each.value for each in trace.info.assessments or () if isinstance(each, Expectation)}
+        root = _root(trace)
+        relevant, retrieved = read(None if root is None else root.outputs, expectations, trace)
+        failures = (span.status.description for span in trace.data.spans if _has_failed(span))
+        failure = None if retrieved else next(failures, None)
+        return relevant, retrieved if failure is None else RuntimeError(failure)
+
+    named = ((_query_id(trace, query_id), trace) for trace in _traces(result))
+    return evaluate_rows(named, read_trace, Judge(match=match, unique=unique))[0]
 
 
 def hit_rate_metrics(  # noqa: PLR0913 - the words that all adapters share
@@ -168,6 +213,58 @@ def _names(verdicts: QueryScorer, name: str | None, *keys: Key) -> Iterator[tupl
         yield column, re.sub(r"[^\w./ :-]+[ _]*", "_", words).rstrip("_")
 
 
+class _UnlabelledError(ValueError):
+    """A row has nothing where its relevant items are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Reads the relevant items of a row and the retrieved ones."""
+
+    documents_key: Key
+    relevant_key: Key
+    item_of: ItemOf
+
+    def __post_init__(self) -> None:
+        check_keys(documents_key=self.documents_key, relevant_key=self.relevant_key)
+
+    def __call__(self, outputs: Any, expectations: Any, trace: Trace | None) -> tuple[Any, Any]:
+        relevant = _look_up(expectations, self.relevant_key, RELEVANT_KEYS, object)
+        if relevant is None:
+            raise _UnlabelledError(
+                f"cannot be scored: the expectations are {expectations!r:.80}: relevant_key= says where to look"
+            )
+        retrieved = self.item_of.of_retrieved(_readable(_documents(outputs, self.documents_key, trace)))
+        return self.item_of.of_relevant(_readable(relevant)), retrieved
+
+
+def _traces(result: EvaluationResult | Iterable[Trace]) -> Iterable[Trace]:
+    if not isinstance(result, EvaluationResult):
+        return result
+    if result.result_df is None:
+        raise ValueError(
+            "the result has no table: pass the traces of its run, "
+            f'mlflow.search_traces(run_id={result.run_id!r}, return_type="list")'
+        )
+    return map(Trace.from_json, result.result_df["trace"])
+
+
+def _query_id(trace: Trace, key: Key) -> Hashable:
+    """Return what a row is called. Raises ValueError where its inputs do not say."""
+    if key is None:
+        return trace.info.trace_id  # type: ignore[no-any-return, unused-ignore] # where MLflow is not installed
+    root = _root(trace)
+    inputs = None if root is None else root.inputs
+    found = _look_up(inputs, key, (), object)
+    if not isinstance(found, Hashable) or found is None:
+        raise ValueError(f"no id by query_id={name_of(key)}: the inputs are {inputs!r:.80}")
+    return found
+
+
+def _root(trace: Trace) -> Span | None:
+    return next((span for span in trace.data.spans if span.parent_id is None), None)
+
+
 def _documents(outputs: Any, key: Key, trace: Trace | None) -> Any:
     """Return the retrieved documents, best first."""
     failed = trace is not None and trace.info.state == TraceState.ERROR
@@ -189,7 +286,7 @@ def _documents(outputs: Any, key: Key, trace: Trace | None) -> Any:
 
 
 def _found_by(span: Span) -> Iterable[Any]:
-    if span.status.status_code == SpanStatusCode.ERROR:
+    if _has_failed(span):
         return []  # who asked got nothing
     documents: list[Any] | None = _ranking(span.outputs, None)
     if documents is None:
@@ -197,6 +294,10 @@ def _found_by(span: Span) -> Iterable[Any]:
             f"the outputs of the RETRIEVER span {span.name!r} are no list, best first: {span.outputs!r:.80}"
         )
     return documents
+
+
+def _has_failed(span: Span) -> bool:
+    return span.status.status_code == SpanStatusCode.ERROR  # type: ignore[no-any-return, unused-ignore] # likewise
 
 
 def _ranking(outputs: Any, key: Key) -> Any:

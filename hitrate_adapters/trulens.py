@@ -11,15 +11,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._extras import extra
+from .core.evaluation import Evaluation, evaluate_rows
 from .core.items import is_absent, string_id
 from .core.metrics import Cutoffs, Metric
-from .core.records import Items, Matcher
+from .core.records import Items, Judge, Matcher
 from .core.scoring import QueryScorer
 
 with extra("trulens", "trulens.core"):
@@ -28,7 +29,10 @@ with extra("trulens", "trulens.core"):
     from trulens.core.metric.metric import SkipEval
     from trulens.otel.semconv.trace import SpanAttributes
 
-__all__ = ["hit_rate_metrics"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["evaluation", "hit_rate_metrics"]
 
 _CONTEXTS = (SpanAttributes.RETRIEVAL.RETRIEVED_CONTEXTS, SpanAttributes.CALL.RETURN)
 _Score = Callable[[Any, Any], tuple[float | None, dict[str, str]]]
@@ -77,13 +81,7 @@ def hit_rate_metrics(  # noqa: PLR0913 - the words that all adapters share
     """
     selectors = _selectors(source, query=query, retrieved=retrieved)
     verdicts = QueryScorer(k, metrics, theta=theta, name=name, match=match, unique=unique)
-    qrels = _qrels(golden)
-    for key, relevant in qrels.items():
-        verdicts.judge(relevant, [], key)  # raises where it could not be judged by
-        if match is None and any(map(_is_blank, relevant)):
-            raise ValueError(
-                f"query {key!r}: the relevant items hold blank text, which nothing can match: leave it out"
-            )
+    qrels = _qrels(golden, verdicts.judge)
     return [
         TruLensMetric(
             name=column,
@@ -93,6 +91,70 @@ def hit_rate_metrics(  # noqa: PLR0913 - the words that all adapters share
         )
         for column in verdicts.metrics
     ]
+
+
+def evaluation(  # noqa: PLR0913 - the words of `hit_rate_metrics` that say how rows are read and judged
+    golden: Mapping[Any, Items] | Iterable[Any],
+    table: pd.DataFrame | Iterable[Mapping[str, Any]],
+    metric: str | None = None,
+    *,
+    match: Matcher | None = None,
+    unique: bool = False,
+    query: str = "query",
+    retrieved: str = "retrieved",
+) -> Evaluation:
+    """Return an `Evaluation` of a session's records, or of a table, for intervals, misses, segments and comparisons.
+
+    Its query ids are the queries; further retrievals of a query are "QUERY #2" and so on. One that cannot be scored is
+    named in `unscored`. A query of the golden set that was not asked is in no mean, as on the leaderboard.
+
+    Args:
+        golden: as for `hit_rate_metrics`.
+        table: with `metric`, the records that `session.get_records_and_feedback(...)` gives; else the rows, or
+            DataFrame, that `BatchEvaluator` takes or returns.
+        metric: the name of a metric of `hit_rate_metrics` that the records have: what it was given is read.
+        match: as for `hit_rate_metrics`.
+        unique: likewise.
+        query: the column of a table that has the query.
+        retrieved: the column of a table that has the retrieved items, best first.
+
+    Raises:
+        TypeError, ValueError: one of these is something else, or no row can be scored.
+
+    >>> rows = [{"query": "Is my dog free?", "retrieved": ["bikes", "dogs"]}]
+    >>> evaluation({"Is my dog free?": ["dogs"]}, rows).hit_rate(2)
+    hit_rate@2 = 1.000 [0.207, 1.000] (n=1)
+    """
+    judge = Judge(match=match, unique=unique)
+    qrels = _qrels(golden, judge)
+    rows = _rows(table)
+    if metric is not None:
+        rows, query, retrieved = _calls_of(metric, rows), "query", "retrieved"
+
+    def read(row: Mapping[str, Any]) -> tuple[Any, Any]:
+        absent = [column for column in (query, retrieved) if column not in row]
+        if absent:
+            raise ValueError(f"there is no {', no '.join(map(repr, absent))}, but {', '.join(map(repr, row))}")
+        try:
+            return _relevant_to(row[query], qrels), _ranking(row[retrieved])
+        except SkipEval as skipped:
+            raise ValueError(skipped.reason) from None
+
+    def name_of(row: Mapping[str, Any]) -> Hashable:
+        found = row.get(query)
+        return found if isinstance(found, Hashable) else repr(found)
+
+    return evaluate_rows(((name_of(row), row) for row in rows), read, judge)[0]
+
+
+def _calls_of(metric: str, records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Give what each call of a metric was given; of a record without one its input alone."""
+    column = f"{metric}_calls"
+    for record in records:
+        if column not in record:
+            raise ValueError(f"no record has {column!r}: there is {', '.join(map(repr, record))}")
+        calls = record[column] if isinstance(record[column], list) else []
+        yield from [call["args"] for call in calls if "args" in call] or [{"query": record["input"]}]
 
 
 def _implementation(column: str, verdicts: QueryScorer, qrels: Mapping[Hashable, Items], source: str) -> _Score:
@@ -173,11 +235,23 @@ def _is_blank(item: object) -> bool:
     return isinstance(item, str) and not item.strip()
 
 
-def _qrels(golden: Any) -> dict[Hashable, Items]:
+def _qrels(golden: Any, judge: Judge) -> dict[Hashable, Items]:
+    """Return query -> relevant items, or item -> grade, as strings. Raises for what could not be judged by."""
+    qrels = _golden(golden)
+    for query, relevant in qrels.items():
+        judge(relevant, [], query)
+        if judge.match is None and any(map(_is_blank, relevant)):
+            raise ValueError(
+                f"query {query!r}: the relevant items hold blank text, which nothing can match: leave it out"
+            )
+    return qrels
+
+
+def _golden(golden: Any) -> dict[Hashable, Items]:
     """Return query -> relevant items, or item -> grade, as strings."""
     if isinstance(golden, Mapping):
         return {query: _relevant(items) for query, items in golden.items()}
-    rows = golden.to_dict(orient="records") if hasattr(golden, "iterrows") else golden
+    rows = _rows(golden)
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise TypeError(f"golden must be query -> relevant items, or rows with expected_chunks; got {golden!r:.80}")
     qrels: dict[Hashable, Items] = {}
@@ -199,6 +273,11 @@ def _qrels(golden: Any) -> dict[Hashable, Items]:
                 f"golden row {number}, query {row['query']!r:.80}: expected_chunks must be a list, got {chunks!r:.80}"
             )
     return qrels
+
+
+def _rows(table: Any) -> Any:
+    """Return the rows of a DataFrame, or what is none as it is."""
+    return table.to_dict(orient="records") if hasattr(table, "iterrows") else table
 
 
 def _chunk(chunk: Any) -> tuple[Any, float]:

@@ -64,6 +64,7 @@ COMPANIONS = {
     "phoenix": {"pandas"},
     "pydantic_evals": {"pydantic"},
     "ragas": {"pandas"},
+    "trulens": {"pandas"},
 }
 """Adapter -> what else it may import: dependencies of its framework, or what is imported when asked for."""
 

@@ -11,10 +11,11 @@ which runs the case *through the framework's own runner* with every metric of `c
 which makes the adapter's evaluator or metric from `k`, `theta` and the like. `test_conformance.py` does the rest.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hitrate_adapters import contains, overlap, same_text, similar
+from hitrate_adapters import Evaluation, Metric, contains, overlap, same_text, similar
 
 Values = dict[str, dict[str, float | None]]
 
@@ -46,6 +47,21 @@ def one(
         {metric: {"q": value} for metric, value in expect.items()},
         **options,  # type: ignore[arg-type]
     )
+
+
+def evaluated(case: Case, evaluation: Callable[..., Evaluation], *args: object, **options: object) -> Values:
+    """Give what an adapter's `evaluation` of a case has: metric -> query -> value, None where it is not scored."""
+    expected = [value for values in case.expect.values() for value in values.values()]
+    if expected.count(None) == len(expected):  # an evaluation of nothing raises
+        return case.expect
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # nothing relevant was ever retrieved
+        judged = evaluation(*args, **options)
+    assert {*judged, *judged.unscored} == {*case.relevant}
+    return {
+        spec: {query: Metric.parse(spec)(judged[query]) if query in judged.records else None for query in case.relevant}
+        for spec in case.expect
+    }
 
 
 ARTICLE = "a Chinese five-part article on hit rate for RAG"

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from deepeval import assert_test, evaluate
+from deepeval.constants import PYTEST_RUN_TEST_NAME
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
 from deepeval.metrics import ExactMatchMetric
@@ -25,6 +26,7 @@ from hitrate_adapters.deepeval import (
     PrecisionAtK,
     RecallAtK,
 )
+from tests.adapters.cases import evaluated
 
 ROOT = Path(__file__).parents[2]
 CLASSES = {
@@ -64,6 +66,7 @@ def drive(case):
     at_once = HitRateEvaluator(k=None, metrics=list(case.expect), match=case.match, unique=case.unique)
 
     values = by_metric(run(rows, metrics))
+    assert values == evaluated(case, at_once.evaluation, rows)
     assert values == by_metric(run(rows, metrics, run_async=False))
     assert list(values.values()) == list(by_metric(run(rows, at_once)).values())
     for metric in metrics:
@@ -90,8 +93,12 @@ test_case.__test__ = False  # it makes one of DeepEval's
 
 def run(rows, metrics, *, run_async=True, **errors):
     """Give DeepEval's results by the test cases' names."""
+    return {result.name: result for result in report(rows, metrics, run_async=run_async, **errors)}
+
+
+def report(rows, metrics, *, run_async=True, **errors):
     with alone():
-        results = evaluate(
+        return evaluate(
             rows,
             metrics,
             async_config=AsyncConfig(run_async=run_async),
@@ -99,7 +106,6 @@ def run(rows, metrics, *, run_async=True, **errors):
             cache_config=CacheConfig(write_cache=False),
             error_config=ErrorConfig(**errors),
         ).test_results
-    return {result.name: result for result in results}
 
 
 def by_metric(results):
@@ -472,3 +478,47 @@ def test_metrics_of_two_retrievers_have_two_names():
     names = [HitRateAtK(1, retrieved_key=key).name for key in ("bm25_ids", "dense_ids", "retrieved_ids")]
     assert names == ["hit_rate@1 bm25_ids", "hit_rate@1 dense_ids", "hit_rate@1"]
     assert HitRateAtK(1, relevant_key="gold").name == "hit_rate@1 gold"
+
+
+# What test cases come to
+
+
+def test_evaluation_has_the_means_of_the_report(monkeypatch):
+    monkeypatch.delenv(PYTEST_RUN_TEST_NAME, raising=False)  # by which its plugin names test cases
+    cases = [
+        test_case("refunds", "ids", ["r1"], ["x", "r1"]),
+        test_case(None, "ids", ["d1"], ["d1"]),
+        test_case("refunds", "texts", ["Refunds take five days."], []),
+        test_case("bank", "ids", [], ["b1"]),
+        test_case("bar", "ids", ["b1"], "b1"),
+        LLMTestCase(name="zoo", input="Is there a zoo?"),
+    ]
+    evaluator = HitRateEvaluator(k=(1, 2), metrics=("hit_rate", "mrr@10"))
+    judged = evaluator.evaluation(cases)
+    assert set(judged) == {"refunds", "test_case_1", "refunds #2"}
+    assert set(judged.unscored) == {"bank", "bar", "zoo"}
+    results = report(cases, evaluator, ignore_errors=True)
+    assert "test_case_1" in {result.name for result in results}
+    scores = {}
+    for result in results:
+        for data in result.metrics_data:
+            scores.setdefault(data.name, []).append(data.score)
+    means = {name: sum(filter(None, values)) / 3 for name, values in scores.items()}
+    assert means == {name: pytest.approx(float(judged.score(name))) for name in ("hit_rate@1", "hit_rate@2", "mrr@10")}
+    assert means["hit_rate@2"] == pytest.approx(2 / 3)
+
+
+def test_evaluation_takes_test_cases_of_which_one_can_be_scored():
+    evaluator = HitRateEvaluator(match=contains)
+    cases = [test_case("refunds", "texts", ["Refunds"], [])]
+    assert evaluator.evaluation(cases)["refunds"].n_retrieved == 0
+    with pytest.raises(TypeError, match=r"the test cases that `evaluate` was given, got TestResult"):
+        evaluator.evaluation(report(cases, evaluator))
+    with pytest.raises(MissingTestCaseParamsError, match=r"needs context and retrieval_context"):
+        evaluator.evaluation([test_case("refunds", "ids", ["r1"], ["r1"])])
+
+
+@pytest.mark.parametrize("wrong", [True, " "])
+def test_a_plain_id_that_is_none_is_spoken_of_as_one(wrong):
+    with pytest.raises(ValueError, match=r"a retrieved item is .* which is no id: ids are strings that are not blank"):
+        HitRateAtK(1).measure(test_case("q", "ids", ["d1"], [wrong]))

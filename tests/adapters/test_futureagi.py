@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from hitrate_adapters import Metric, contains
 from hitrate_adapters.futureagi import METRIC_OF, Result, Results, evaluate
+from tests.adapters.cases import evaluated
 
 NAMES = {ours: theirs for theirs, ours in METRIC_OF.items()}
 
@@ -20,6 +22,12 @@ def arguments(spec, case):
     metric = Metric.parse(spec)
     options = {"k": metric.k, "theta": metric.theta, "match": case.match, "unique": case.unique}
     return NAMES[metric.name], {name: value for name, value in options.items() if value is not None}
+
+
+def by_number(case, spec):
+    """Return a case of one metric with its queries numbered, as the rows of a batch are."""
+    relevant, expect = dict(enumerate(case.relevant.values())), dict(enumerate(case.expect[spec].values()))
+    return replace(case, relevant=relevant, expect={spec: expect})
 
 
 def drive(case):
@@ -32,6 +40,8 @@ def drive(case):
         reference = [form(case.relevant[query]) for query in case.relevant]
         if len(case.name) % 3:
             results = evaluate(name, hypothesis=hypothesis, reference=reference, **options)
+            by_row = evaluated(by_number(case, spec), lambda results: results.evaluation, results)
+            assert list(by_row[spec].values()) == [result.score for result in results]
         else:
             rows = zip(hypothesis, reference, strict=True)
             results = [evaluate(name, hypothesis=one, reference=other, **options) for one, other in rows]
@@ -303,3 +313,25 @@ register()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == "1.0\n"
     assert done.stderr.endswith("fi.evals is not installed: pip install 'hitrate-adapters[futureagi]'\n")
+
+
+# --- what a batch comes to
+
+
+def test_evaluation_has_the_mean_of_the_batch_and_loses_no_row():
+    results = evaluate(
+        "mrr",
+        hypothesis=['["d1", "d2"]', "[]", '["d3"]', '["d4"', '["d5"]', [{"id": "d6"}]],
+        reference=['["d2"]', '["d1"]', "[]", '["d4"]', '["d5", " "]', '["d6"]'],
+        k=5,
+    )
+    assert [row.status for row in results] == ["completed", "completed", "skipped", "failed", "failed", "failed"]
+    judged = results.evaluation
+    assert judged.score("mrr@5") == results.mean == 0.25
+    assert (set(judged), set(judged.unscored)) == ({0, 1}, {2, 3, 4, 5})
+    assert (judged.hit_rate(2), judged.misses(2)) == (0.5, (1,))
+
+
+def test_evaluation_of_nothing_that_has_a_score_raises():
+    with pytest.raises(ValueError, match=r"none of 1 queries can be scored"):
+        _ = evaluate("hit_rate", hypothesis=[["d1"]], reference=[[]]).evaluation

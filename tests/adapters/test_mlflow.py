@@ -17,7 +17,8 @@ from mlflow.entities import Document, SpanType
 from mlflow.genai.scorers import Scorer
 
 from hitrate_adapters import contains, overlap, span_overlap
-from hitrate_adapters.mlflow import hit_rate_metrics, hit_rate_scorers
+from hitrate_adapters.mlflow import evaluation, hit_rate_metrics, hit_rate_scorers
+from tests.adapters.cases import evaluated
 
 
 @cache
@@ -96,8 +97,12 @@ def drive(case):
     options = {"k": None, "metrics": list(case.expect), "match": case.match, "unique": case.unique}
     scorers, metrics = hit_rate_scorers(match_on=case.match_on, **options), hit_rate_metrics(**options)
     names = [metric.name for metric in metrics]
-    found = rows_of(run_scorers(static(case.relevant, case.retrieved), scorers), [scorer.name for scorer in scorers])
+    result = run_scorers(static(case.relevant, case.retrieved), scorers)
+    found = rows_of(result, [scorer.name for scorer in scorers])
     values = dict(zip(names, found.values(), strict=True))
+    rules = {"match_on": case.match_on, "match": case.match, "unique": case.unique}
+    judged = evaluated(case, evaluation, result, query_id="query", **rules)
+    assert list(judged.values()) == list(values.values())
     classic = run_classic(case.relevant, case.retrieved, metrics)
     assert classic_values(classic, case.relevant, names) == {
         name: {query: value if value is None else pytest.approx(value, abs=1e-9) for query, value in each.items()}
@@ -467,3 +472,61 @@ def test_names_are_ones_that_mlflow_can_log():
 def test_bad_options(options, error, message):
     with pytest.raises(error, match=message):
         hit_rate_scorers(**options)
+
+
+# What a result comes to
+
+
+def test_evaluation_has_the_means_of_the_result():
+    data = static(RELEVANT | {"cats?": [], "hens?": [None]}, RETRIEVED | {"cats?": ["c1"], "hens?": ["h1"]})
+    result = run_scorers(data, hit_rate_scorers(k=(1, 2), metrics=("hit_rate", "mrr@10")))
+    assert result.metrics == {
+        "hit_rate_at_1/mean": pytest.approx(1 / 3),
+        "hit_rate_at_2/mean": pytest.approx(2 / 3),
+        "mrr_at_10/mean": 0.5,
+    }
+    judged = evaluation(result, query_id="query")
+    for name, mean in result.metrics.items():
+        assert judged.score(name.removesuffix("/mean").replace("_at_", "@")) == pytest.approx(mean)
+    assert (set(judged), set(judged.unscored)) == (set(RELEVANT), {"cats?", "hens?"})
+
+
+def test_evaluation_reads_the_spans_of_an_app_and_names_what_failed():
+    @mlflow.trace
+    def app(query):
+        if query == "refunds?":
+            raise TimeoutError("the index does not answer")
+        return answer(query)
+
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=2, id_key="doc_uri"), predict_fn=app)
+    with pytest.warns(UserWarning, match="The qrels have 'd1' .*, the run has 'D1'"):
+        upper = evaluation(result, id_key="doc_uri", query_id=lambda inputs: inputs["query"])
+    assert (upper["dogs?"].n_retrieved, upper["dogs?"].hit_ranks) == (2, ())
+    judged = evaluation(result, query_id="query")
+    assert judged["dogs?"].hit_ranks == (1,)
+    assert {query: str(error) for query, error in judged.errors.items()} == {
+        "refunds?": "TimeoutError: the index does not answer"
+    }
+    assert judged.hit_rate(2) == pytest.approx(1 / 3)
+
+
+@pytest.mark.filterwarnings("ignore:::mlflow")
+def test_evaluation_of_traces_is_that_of_their_result():
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=2), predict_fn=answer)
+    traces = mlflow.search_traces(run_id=result.run_id, return_type="list")
+    of_traces, of_result = evaluation(traces), evaluation(result)
+    assert set(of_traces) == set(of_result) == set(result.result_df["trace_id"])
+    assert of_traces.hit_rate(2) == of_result.hit_rate(2) == pytest.approx(2 / 3)
+
+
+def test_evaluation_says_what_is_missing():
+    result = run_scorers(static(RELEVANT, RETRIEVED), hit_rate_scorers(k=2))
+    with pytest.raises(ValueError, match=r"relevant_key= says where to look"):
+        evaluation(result, relevant_key="gold")
+    with pytest.raises(ValueError, match=r"no id by query_id='question': the inputs are \{'query': "):
+        evaluation(result, query_id="question")
+    with pytest.raises(TypeError, match=r"query_id must be a key, a function or None, got 1"):
+        evaluation(result, query_id=1)
+    result.result_df = None
+    with pytest.raises(ValueError, match=r"no table: pass the traces of its run, mlflow.search_traces\(run_id="):
+        evaluation(result)

@@ -21,8 +21,9 @@ from trulens.core.otel.instrument import instrument
 from trulens.core.run import Mode, RunConfig
 from trulens.otel.semconv.trace import SpanAttributes
 
-from hitrate_adapters import contains
-from hitrate_adapters.trulens import hit_rate_metrics
+from hitrate_adapters import Metric, contains
+from hitrate_adapters.trulens import evaluation, hit_rate_metrics
+from tests.adapters.cases import evaluated
 
 RETRIEVAL = SpanAttributes.RETRIEVAL
 
@@ -66,9 +67,13 @@ class App:
         return " ".join(map(str, self.retrieve(question)[:1])) or "I do not know."
 
 
+def records(app):
+    return session().get_records_and_feedback(app_name=app.app_name)[0]
+
+
 def scores(app, names):
     """Give the values that the database has: metric -> query -> value, None where there is none."""
-    table, _ = session().get_records_and_feedback(app_name=app.app_name)
+    table = records(app)
     return {
         name: {
             query: None if pd.isna(value) else value
@@ -78,9 +83,14 @@ def scores(app, names):
     }
 
 
-@quiet()
 def run_app(run, metrics, app_class=App):
     """Give the values of an instrumented app."""
+    return scores(asked(run, metrics, app_class), [metric.name for metric in metrics])
+
+
+@quiet()
+def asked(run, metrics, app_class=App):
+    """Give an instrumented app that was asked every question and scored."""
     rag = app_class(run)
     connector = session().connector
     app = TruApp(rag, app_name=str(uuid.uuid4()), main_method=rag.answer, feedbacks=metrics, connector=connector)
@@ -91,7 +101,7 @@ def run_app(run, metrics, app_class=App):
     session().force_flush()
     app.compute_feedbacks(raise_error_on_no_feedbacks_computed=False)
     session().force_flush()
-    return scores(app, [metric.name for metric in metrics])
+    return app
 
 
 @quiet()
@@ -140,8 +150,14 @@ def drive(case):
     options = {"k": None, "metrics": list(case.expect), "match": case.match, "unique": case.unique}
     live = hit_rate_metrics(case.relevant, **options)
     batch = run_batch(case.retrieved, hit_rate_metrics(case.relevant, source="columns", **options))
-    values = run_app(case.retrieved, live)
+    app = asked(case.retrieved, live)
+    values = scores(app, list(batch))
     assert values == batch
+    rules = {"match": case.match, "unique": case.unique}
+    rows = [{"query": query, "retrieved": found} for query, found in case.retrieved.items()]
+    for given in ((records(app), live[0].name), (rows,)):
+        judged = evaluated(case, evaluation, case.relevant, *given, **rules)
+        assert list(judged.values()) == list(values.values())
     return {spec: values[metric.name] for spec, metric in zip(case.expect, live, strict=True)}
 
 
@@ -488,3 +504,62 @@ def test_they_are_metrics_of_which_more_is_better():
 def test_bad_options(options, error, message):
     with pytest.raises(error, match=message):
         hit_rate_metrics(GOLDEN, **options)
+
+
+# What records and tables come to
+
+
+def test_evaluation_has_the_means_of_the_leaderboard():
+    class Twice(App):
+        @instrument()
+        def answer(self, question):
+            return f"{self.retrieve(question)} {self.retrieve(question)}"
+
+    golden = GOLDEN | {"cats?": [], "down?": ["d1"], "odd?": ["o1"]}
+    run = RUN | {"cats?": ["c1"], "down?": LookupError("no index"), "odd?": "no list", "stranger?": ["d1"]}
+    app = asked(run, hit_rate_metrics(golden, k=(1, 2), retrieved="retrieved_ids"), Twice)
+    board = session().get_leaderboard(app_ids=[app.app_id])
+    judged = evaluation(golden, records(app), "hit_rate@1")
+    twice = {f"{query} #2" for query in RUN}
+    assert set(judged) == {*RUN, *twice, "down?"}
+    assert {query.removesuffix(" #2") for query in judged.unscored} == {"cats?", "odd?", "stranger?"}
+    of_records = {query: judged[query] for query in [*RUN, "down?"]}
+    for metric in ("hit_rate@1", "hit_rate@2"):
+        values = [Metric.parse(metric)(record) for record in of_records.values()]
+        assert board[metric].item() == pytest.approx(sum(values) / 4)
+
+
+def test_evaluation_of_a_table_has_the_means_of_the_batch():
+    table = pd.DataFrame(
+        {"question": [*RUN, "cats?", "odd?"], "ids": [*map(np.array, RUN.values()), ["c1"], "no list"]}
+    )
+    golden = GOLDEN | {"cats?": [], "odd?": ["o1"]}
+    places = {"query": "question", "retrieved": "ids"}
+    scored = BatchEvaluator(hit_rate_metrics(golden, k=(1, 2), source="columns", **places)).evaluate(table)
+    judged = evaluation(golden, scored, **places)
+    assert {metric: float(judged.score(metric)) for metric in HITS} == {
+        metric: scored[metric].mean() for metric in HITS
+    }
+    assert (set(judged), set(judged.unscored)) == (set(RUN), {"cats?", "odd?"})
+
+
+def test_evaluation_names_a_record_that_was_never_scored():
+    app = asked(RUN, hit_rate_metrics(GOLDEN, k=1))
+    table = records(app)
+    table["hit_rate@1_calls"] = [None, *table["hit_rate@1_calls"][1:]]
+    judged = evaluation(GOLDEN, table, "hit_rate@1")
+    assert judged.unscored == (table["input"][0],)
+    assert len(judged) == 2
+
+
+def test_evaluation_says_what_is_missing():
+    with pytest.raises(ValueError, match=r"no record has 'mrr@10_calls': there is 'input'"):
+        evaluation(GOLDEN, [{"input": "dogs?"}], "mrr@10")
+    with pytest.raises(ValueError, match=r"there is no 'retrieved', but 'query', 'ids'"):
+        evaluation(GOLDEN, [{"query": "dogs?", "ids": ["d1"]}])
+    with pytest.raises(ValueError, match=r"the golden set has no query 'stranger\?'"):
+        evaluation(GOLDEN, [{"query": "stranger?", "retrieved": ["d1"]}])
+    with pytest.raises(TypeError, match=r"which no golden set can have"):
+        evaluation(GOLDEN, [{"query": ["dogs?"], "retrieved": ["d1"]}])
+    with pytest.raises(ValueError, match=r"blank text"):
+        evaluation({"dogs?": [" "]}, [{"query": "dogs?", "retrieved": ["d1"]}])
