@@ -27,13 +27,13 @@ with extra("langsmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, EvaluationResults, RunEvaluator
     from langsmith.schemas import Example, Run
 
-__all__ = ["DOCUMENT_KEYS", "REFERENCE_KEYS", "HitRateEvaluator", "answer_scores"]
+__all__ = ["RELEVANT_KEYS", "RETRIEVED_KEYS", "HitRateEvaluator", "answer_scores"]
 
-DOCUMENT_KEYS = ("documents", "docs", "source_documents", "context", "output")
-"""Where retrieved documents are looked for without a `documents_key`: lists of documents first, in this order."""
+RETRIEVED_KEYS = ("documents", "docs", "source_documents", "context", "output")
+"""Where retrieved documents are looked for without a `retrieved_key`: lists of documents first, in this order."""
 
-REFERENCE_KEYS = ("relevant", "relevant_ids", "expected_ids", "document_ids", "documents")
-"""Where relevant items are looked for without a `reference_key`: the first that is there."""
+RELEVANT_KEYS = ("relevant", "relevant_ids", "expected_ids", "document_ids", "documents")
+"""Where relevant items are looked for without a `relevant_key`: the first that is there."""
 
 _RETRIEVALS = {"all": slice(None), "first": slice(1), "last": slice(-1, None)}
 
@@ -50,11 +50,11 @@ class HitRateEvaluator(RunEvaluator):
         metrics: "hit_rate", "recall", "precision", "mrr", "map", "ndcg", also with a cutoff of their own: "mrr@10".
         name: the feedback key of a single score, and the beginning of the keys of several: "bm25" gives
             "bm25_hit_rate@5". None: the metric and k, then what differs from the defaults, as "hit_rate@5[contains]".
-        documents_key: where the retrieved documents are: a key of the target's outputs, or a function of them; a row
+        retrieved_key: where the retrieved documents are: a key of the target's outputs, or a function of them; a row
             whose outputs lack it is an error. None: a list of documents under a usual key; else the traced retriever
             runs inside the target, the outermost on each branch, so that an ensemble counts once; else a list of plain
             ids under a usual key. Where texts are compared, a list of texts counts as one of documents.
-        reference_key: where the relevant items are, a list of ids, texts or documents, or item -> grade: a key of the
+        relevant_key: where the relevant items are, a list of ids, texts or documents, or item -> grade: a key of the
             example's outputs, or a function of them. None: the usual keys.
         id_key: where a document's id is: a key of its metadata, or a function of the document. None: its `id`, else
             `metadata["id"]`; where spans are compared `metadata["source"]`.
@@ -77,8 +77,8 @@ class HitRateEvaluator(RunEvaluator):
         *,
         metrics: str | Metric | Iterable[str | Metric] = ("hit_rate",),
         name: str | None = None,
-        documents_key: Key = None,
-        reference_key: Key = None,
+        retrieved_key: Key = None,
+        relevant_key: Key = None,
         id_key: IdKey = None,
         theta: float | None = None,
         match_on: str = "auto",
@@ -88,20 +88,20 @@ class HitRateEvaluator(RunEvaluator):
         retrievals: str = "all",
     ) -> None:
         """Refuse a configuration that cannot be followed."""
-        check_keys(documents_key=documents_key, reference_key=reference_key)
+        check_keys(retrieved_key=retrieved_key, relevant_key=relevant_key)
         if not isinstance(retriever_name, str | None):
             raise TypeError(f"retriever_name must be a str or None, got {retriever_name!r}")
         if retriever_name is not None and not retriever_name.strip():
             raise ValueError(f"retriever_name must not be blank, got {retriever_name!r}")
-        if documents_key is not None and retriever_name is not None:
-            raise ValueError("documents_key reads the target's outputs, retriever_name the runs inside: leave out one")
+        if retrieved_key is not None and retriever_name is not None:
+            raise ValueError("retrieved_key reads the target's outputs, retriever_name the runs inside: leave out one")
         if not isinstance(retrievals, str) or retrievals not in _RETRIEVALS:
             raise ValueError(f"retrievals must be one of {', '.join(_RETRIEVALS)}; got {retrievals!r}")
         self._scorer = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
         self._metrics = self._scorer.metrics
         self._item_of = ItemOf(id_key, compared(match_on, match))
-        self._documents_key = documents_key
-        self._reference_key = reference_key
+        self._retrieved_key = retrieved_key
+        self._relevant_key = relevant_key
         self._retriever_name = retriever_name
         self._retrievals = _RETRIEVALS[retrievals]
 
@@ -229,13 +229,13 @@ class HitRateEvaluator(RunEvaluator):
     def _row(self, documents: object, reference: object, failure: str = "", note: str = "") -> _Row:
         if not isinstance(documents, (list, tuple)):
             raise TypeError(f"retrieved documents must be a list, best first; found {documents!r:.80}")
-        if self._reference_key is None:
+        if self._relevant_key is None:
             fields = _fields(reference)
-            relevant = next((fields[key] for key in REFERENCE_KEYS if fields.get(key) is not None), None)
+            relevant = next((fields[key] for key in RELEVANT_KEYS if fields.get(key) is not None), None)
         else:
-            relevant = _by_key("reference_key", self._reference_key, reference)
+            relevant = _by_key("relevant_key", self._relevant_key, reference)
         if relevant is None:
-            note = f"the reference outputs have {_keys(reference)}: reference_key= says where the relevant items are"
+            note = f"the reference outputs have {_keys(reference)}: relevant_key= says where the relevant items are"
         return _Row(
             relevant=() if relevant is None else self._item_of.of_relevant(relevant),
             retrieved=[self._item_of(document) for document in documents],
@@ -245,10 +245,10 @@ class HitRateEvaluator(RunEvaluator):
 
     def _documents_in(self, outputs: object) -> tuple[Any, bool]:
         """Return what the target returned, None for nothing, and whether no retriever run may be taken instead."""
-        if self._documents_key is not None:
-            found = _by_key("documents_key", self._documents_key, outputs)
+        if self._retrieved_key is not None:
+            found = _by_key("retrieved_key", self._retrieved_key, outputs)
             if found is None:
-                by_key = f"documents_key={name_of(self._documents_key)}"
+                by_key = f"retrieved_key={name_of(self._retrieved_key)}"
                 raise ValueError(f"no list of retrieved documents by {by_key}: the outputs have {_keys(outputs)}")
             return found, True
         lists = _lists_in(outputs)
@@ -304,7 +304,7 @@ def _query_id(example: Example, seen: Counter[str]) -> str:
     return query_id if seen[query_id] == 1 else f"{query_id} #{seen[query_id]}"
 
 
-_ADVICE = "documents_key= says where in the target's outputs the documents are"
+_ADVICE = "retrieved_key= says where in the target's outputs the documents are"
 
 
 class _Row(NamedTuple):
@@ -330,7 +330,7 @@ def _by_key(option: str, key: str | Callable[[Mapping[str, Any]], Any], outputs:
 def _lists_in(outputs: object) -> list[Sequence[Any]]:
     """Return the lists under the usual keys."""
     fields = _fields(outputs)
-    return [found for key in DOCUMENT_KEYS if isinstance(found := fields.get(key), (list, tuple))]
+    return [found for key in RETRIEVED_KEYS if isinstance(found := fields.get(key), (list, tuple))]
 
 
 def _retriever_runs(run: Run, name: str | None) -> Iterator[Run]:

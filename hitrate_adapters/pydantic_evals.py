@@ -22,7 +22,7 @@ with extra("pydantic-evals", "pydantic_evals"):
 
 __all__ = ["HitRateEvaluator"]
 
-_Case: TypeAlias = ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]
+_Case: TypeAlias = "ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]"
 
 
 @dataclass(repr=False)

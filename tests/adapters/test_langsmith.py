@@ -169,7 +169,7 @@ def test_an_empty_list_is_a_miss():
     "outputs", [{"answer": "five days"}, {"context": "a joined text"}, {"documents": None}, {}, "five days"], ids=str
 )
 @pytest.mark.parametrize("run", [list_of, alist_of])
-def test_absent_documents_are_an_error_row_that_names_documents_key(outputs, run):
+def test_absent_documents_are_an_error_row_that_names_retrieved_key(outputs, run):
     # https://github.com/langchain-ai/langsmith-sdk/issues/1440
     (row,) = run(lambda inputs: outputs, data=[example()], evaluators=[HitRateEvaluator(k=(1, 5))])
     assert list(feedback(row)) == ["hit_rate@1", "hit_rate@5"]
@@ -177,29 +177,29 @@ def test_absent_documents_are_an_error_row_that_names_documents_key(outputs, run
         assert result.score is None
         assert result.extra == {"error": True}
         assert "no retriever run was traced inside" in result.comment
-        assert "documents_key=" in result.comment
+        assert "retrieved_key=" in result.comment
 
 
-def test_a_wrong_documents_key_names_the_keys_that_are_there():
-    result = score(retrieved("d2"), HitRateEvaluator(documents_key="hits"))
+def test_a_wrong_retrieved_key_names_the_keys_that_are_there():
+    result = score(retrieved("d2"), HitRateEvaluator(retrieved_key="hits"))
     assert result.extra == {"error": True}
-    assert "no list of retrieved documents by documents_key='hits': the outputs have 'documents'" in result.comment
+    assert "no list of retrieved documents by retrieved_key='hits': the outputs have 'documents'" in result.comment
     assert "traced" not in result.comment
 
 
-def test_a_documents_key_that_raises_is_named():
+def test_a_retrieved_key_that_raises_is_named():
     def by_docs(outputs):
         return outputs["docs"]
 
-    result = score(retrieved("d2"), HitRateEvaluator(documents_key=by_docs))
+    result = score(retrieved("d2"), HitRateEvaluator(retrieved_key=by_docs))
     assert result.extra == {"error": True}
-    assert "documents_key=by_docs raised KeyError('docs')" in result.comment
-    result = score(retrieved("d2"), HitRateEvaluator(reference_key=by_docs))
+    assert "retrieved_key=by_docs raised KeyError('docs')" in result.comment
+    result = score(retrieved("d2"), HitRateEvaluator(relevant_key=by_docs))
     assert result.extra == {"error": True}
-    assert "reference_key=by_docs raised KeyError('docs')" in result.comment
+    assert "relevant_key=by_docs raised KeyError('docs')" in result.comment
 
 
-def test_documents_key_reads_the_target_and_not_the_retrievers_inside():
+def test_retrieved_key_reads_the_target_and_not_the_retrievers_inside():
     def target(inputs):
         documents = [{"id": item, "page_content": "t", "metadata": {}} for item in [inputs["question"], "d9"]]
         found = traced(documents)
@@ -208,21 +208,21 @@ def test_documents_key_reads_the_target_and_not_the_retrievers_inside():
         return {"docs": found, "answer": "?"}
 
     examples = [example(question=question) for question in ("d2", "d3", "d4", "d5")]
-    for hits in (HitRateEvaluator(k=5), HitRateEvaluator(k=5, documents_key="docs")):
+    for hits in (HitRateEvaluator(k=5), HitRateEvaluator(k=5, retrieved_key="docs")):
         rows = list_of(target, data=examples, evaluators=[hits])
         assert sorted(feedback(row)["hit_rate@5"].score for row in rows) == [0.0, 0.0, 0.0, 1.0]
         assert hits.evaluation(rows).hit_rate(5) == 0.25
         assert len(hits.evaluation(rows)) == 4
 
 
-def test_a_documents_key_that_the_outputs_lack_is_an_error_in_spite_of_retrievers_inside():
+def test_a_retrieved_key_that_the_outputs_lack_is_an_error_in_spite_of_retrievers_inside():
     def target(inputs):  # noqa: ARG001
         retrieve("d2")
         return {"answer": "?"}
 
-    result = score(target, HitRateEvaluator(documents_key="docs"))
+    result = score(target, HitRateEvaluator(retrieved_key="docs"))
     assert (result.score, result.extra) == (None, {"error": True})
-    assert "by documents_key='docs': the outputs have 'answer'" in result.comment
+    assert "by retrieved_key='docs': the outputs have 'answer'" in result.comment
 
 
 def test_a_retriever_without_a_list_is_named():
@@ -240,13 +240,13 @@ def test_a_retriever_without_a_list_is_named():
 
 
 @pytest.mark.parametrize("key", ["hits", lambda outputs: outputs["hits"]], ids=["key", "function"])
-def test_documents_key(key):
-    assert score(lambda inputs: {"hits": ["d2"]}, HitRateEvaluator(documents_key=key)).score == 1.0
+def test_retrieved_key(key):
+    assert score(lambda inputs: {"hits": ["d2"]}, HitRateEvaluator(retrieved_key=key)).score == 1.0
 
 
 def test_documents_that_are_no_list_are_an_error_row():
     for documents in ("d2", {"d2"}):
-        result = score(lambda inputs: {"hits": documents}, HitRateEvaluator(documents_key="hits"))  # noqa: B023
+        result = score(lambda inputs: {"hits": documents}, HitRateEvaluator(retrieved_key="hits"))  # noqa: B023
         assert result.extra == {"error": True}
         assert "must be a list, best first" in result.comment
 
@@ -265,17 +265,15 @@ def test_no_gold_is_not_scored(relevant):
 def test_gold_under_another_name_is_not_scored_and_says_where_to_name_it():
     result = score(retrieved("d2"), HitRateEvaluator(k=5), key="gold")
     assert result.score is None
-    assert "the reference outputs have 'gold': reference_key=" in result.comment
-    assert score(retrieved("d2"), HitRateEvaluator(k=5, reference_key="gold"), key="gold").score == 1.0
+    assert "the reference outputs have 'gold': relevant_key=" in result.comment
+    assert score(retrieved("d2"), HitRateEvaluator(k=5, relevant_key="gold"), key="gold").score == 1.0
 
 
 def test_one_id_as_a_string_is_an_error_row_and_a_function_reads_it():
     result = score(retrieved("d2"), HitRateEvaluator(k=5), "d2")
     assert result.extra == {"error": True}
     assert "['d2']" in result.comment
-    assert (
-        score(retrieved("d2"), HitRateEvaluator(reference_key=lambda outputs: [outputs["relevant"]]), "d2").score == 1
-    )
+    assert score(retrieved("d2"), HitRateEvaluator(relevant_key=lambda outputs: [outputs["relevant"]]), "d2").score == 1
 
 
 def test_graded_gold():
@@ -375,7 +373,7 @@ def test_a_target_that_fails_is_a_miss():
     result = score(target, HitRateEvaluator(k=5))
     assert (result.score, result.extra) == (0.0, None)
     assert result.comment == "nothing was retrieved; the target failed: RuntimeError('no index')"
-    assert score(target, HitRateEvaluator(documents_key=lambda outputs: outputs["hits"])).score == 0.0
+    assert score(target, HitRateEvaluator(retrieved_key=lambda outputs: outputs["hits"])).score == 0.0
 
 
 def test_a_retriever_that_fails_is_a_miss():
@@ -568,12 +566,12 @@ def test_where_texts_are_compared_texts_that_are_returned_come_first():
     assert score(target, HitRateEvaluator(match_on="texts"), ["Dogs travel free."]).score == 0.0
 
 
-def test_documents_key_takes_plain_ids_in_spite_of_the_runs_inside():
+def test_retrieved_key_takes_plain_ids_in_spite_of_the_runs_inside():
     def reranked(inputs):  # noqa: ARG001
         return {"documents": retrieve("d1", "d2")[::-1]}
 
     assert score(reranked, HitRateEvaluator(k=1)).score == 0.0
-    assert score(reranked, HitRateEvaluator(k=1, documents_key="documents")).score == 1.0
+    assert score(reranked, HitRateEvaluator(k=1, retrieved_key="documents")).score == 1.0
 
 
 def test_a_miss_shows_an_id_of_each_side():
@@ -606,7 +604,7 @@ def test_loaded_runs(document):
 
 def test_a_loaded_run_without_its_children_says_load_nested():
     # https://github.com/langchain-ai/langsmith-sdk/issues/2852
-    with pytest.raises(ValueError, match="documents_key=") as raised:
+    with pytest.raises(ValueError, match="retrieved_key=") as raised:
         HitRateEvaluator(k=1).evaluate_run(loaded({"answer": "?"}), example())
     assert "load_nested=True" in str(raised.value)
 
@@ -717,7 +715,7 @@ def test_evaluation_judges_each_row_once_and_leaves_out_what_the_matcher_cannot_
 def test_summary_of_nothing_but_errors_says_so():
     (result,) = summary(by_question, HitRateEvaluator(k=1), [example(question="no documents")]).values()
     assert (result.key, result.score, result.extra) == ("hit_rate@1", None, {"error": True})
-    assert "documents_key=" in result.comment
+    assert "retrieved_key=" in result.comment
 
 
 def test_summary_without_gold_says_so():
@@ -782,7 +780,7 @@ def test_evaluation_names_what_it_left_out():
     evaluation = hits.evaluation(evaluate(by_question, data=examples, **OFFLINE))
     assert evaluation.hit_rate(2) == 1.0
     assert set(evaluation.unscored) == {str(examples[1].id), str(examples[2].id)}
-    with pytest.raises(ValueError, match="documents_key="):
+    with pytest.raises(ValueError, match="retrieved_key="):
         hits.evaluation(evaluate(by_question, data=examples[2:], **OFFLINE))
 
 
@@ -798,7 +796,7 @@ def test_a_call_gives_what_log_feedback_takes():
     assert hits({"question": "?"}, outputs, reference) == expected
     assert hits(outputs=outputs, reference_outputs=reference) == expected
     assert hits(outputs=["d2"], reference_outputs=reference) == expected
-    with pytest.raises(ValueError, match="documents_key="):
+    with pytest.raises(ValueError, match="retrieved_key="):
         hits(outputs={"answer": "?"}, reference_outputs=reference)
 
 
@@ -807,14 +805,14 @@ def test_a_call_gives_what_log_feedback_takes():
     [
         ({"retrievals": "any"}, ValueError, "'any'"),
         ({"retrievals": ["all"]}, ValueError, r"all, first, last; got \['all'\]"),
-        ({"documents_key": 5}, TypeError, "documents_key must be a key, a function or None, got .*5"),
-        ({"documents_key": ["a"]}, TypeError, "documents_key must be a key, a function or None, got .*'a'"),
-        ({"reference_key": 5}, TypeError, "reference_key must be a key, a function or None, got .*5"),
+        ({"retrieved_key": 5}, TypeError, "retrieved_key must be a key, a function or None, got .*5"),
+        ({"retrieved_key": ["a"]}, TypeError, "retrieved_key must be a key, a function or None, got .*'a'"),
+        ({"relevant_key": 5}, TypeError, "relevant_key must be a key, a function or None, got .*5"),
         ({"retriever_name": 5}, TypeError, "retriever_name must be a str or None, got 5"),
         ({"retriever_name": ""}, ValueError, "retriever_name must not be blank"),
         ({"name": 5}, TypeError, "name must be a str or None, got 5"),
         ({"name": ""}, ValueError, "name must not be blank"),
-        ({"documents_key": "docs", "retriever_name": "bm25"}, ValueError, "leave out one"),
+        ({"retrieved_key": "docs", "retriever_name": "bm25"}, ValueError, "leave out one"),
         ({"match_on": "text"}, ValueError, "'text'"),
         ({"metrics": "hits"}, ValueError, "hits"),
         ({"id_key": 5}, TypeError, "id_key"),
