@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .core.answers import HitsAndAnswers as HitsAndAnswers
     from .core.causes import Miss as Miss
     from .core.comparison import Comparison as Comparison
+    from .core.comparison import Comparisons as Comparisons
     from .core.curve import Curve as Curve
     from .core.diagnosis import Diagnosis as Diagnosis
     from .core.diagnosis import diagnose as diagnose
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .core.labels import add_labels as add_labels
     from .core.labels import missing_labels as missing_labels
     from .core.labels import pool as pool
+    from .core.leaderboard import Leaderboard as Leaderboard
     from .core.leaderboard import leaderboard as leaderboard
     from .core.segments import Segments as Segments
     from .core.significance import sample_size as sample_size
@@ -38,11 +40,13 @@ if TYPE_CHECKING:
 __all__ = [
     "METRICS",
     "Comparison",
+    "Comparisons",
     "Curve",
     "Diagnosis",
     "Drift",
     "Evaluation",
     "HitsAndAnswers",
+    "Leaderboard",
     "Match",
     "Metric",
     "Miss",
@@ -82,6 +86,7 @@ _LATER = {
     "HitsAndAnswers": "answers",
     "Miss": "causes",
     "Comparison": "comparison",
+    "Comparisons": "comparison",
     "Curve": "curve",
     "Diagnosis": "diagnosis",
     "diagnose": "diagnosis",
@@ -91,6 +96,7 @@ _LATER = {
     "add_labels": "labels",
     "missing_labels": "labels",
     "pool": "labels",
+    "Leaderboard": "leaderboard",
     "leaderboard": "leaderboard",
     "Segments": "segments",
     "sample_size": "significance",

@@ -28,10 +28,10 @@ with extra("mlflow", "mlflow"):
     from mlflow.metrics import MetricValue
     from mlflow.models import EvaluationMetric, make_metric
 
-__all__ = ["DOCUMENT_KEYS", "RELEVANT_KEYS", "evaluation", "hit_rate_metrics", "hit_rate_scorers"]
+__all__ = ["RELEVANT_KEYS", "RETRIEVED_KEYS", "evaluation", "hit_rate_metrics", "hit_rate_scorers"]
 
-DOCUMENT_KEYS = ("documents", "docs", "retrieved", "retrieved_ids", "context")
-"""Where retrieved documents are looked for in the outputs without a `documents_key`: the first that is a list."""
+RETRIEVED_KEYS = ("documents", "docs", "retrieved", "retrieved_ids", "context")
+"""Where retrieved documents are looked for in the outputs without a `retrieved_key`: the first that is a list."""
 
 RELEVANT_KEYS = ("relevant", "relevant_ids", "expected_ids", "expected_retrieved_context", "documents")
 """Where relevant items are looked for in the expectations without a `relevant_key`: the first that is there."""
@@ -48,7 +48,7 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
     match_on: str = "auto",
     match: Matcher | None = None,
     unique: bool = False,
-    documents_key: Key = None,
+    retrieved_key: Key = None,
     relevant_key: Key = None,
     id_key: IdKey = None,
     name: str | None = None,
@@ -67,7 +67,7 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
         match_on: "ids", "texts", "spans", or "auto": what `match` compares, texts by most; ids without one.
         match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from each ranking before the cut, for document ids of chunks.
-        documents_key: where the retrieved documents are: a key of the outputs, or a function of them. None: the outputs
+        retrieved_key: where the retrieved documents are: a key of the outputs, or a function of them. None: the outputs
             themselves where they are a list, or the usual keys.
         relevant_key: where the relevant items are, a list or item -> grade: a key of the expectations, or a function of
             them. None: the usual keys.
@@ -75,7 +75,7 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
             its `id`, else `metadata["id"]`.
         name: the name of a single metric, and the beginning of the names of several: "bm25" gives "bm25_hit_rate_at_5".
             None: the metric and k, then what differs from the defaults, as "hit_rate_at_5_contains" or
-            "hit_rate_at_5_bm25_ids", with that `documents_key`.
+            "hit_rate_at_5_bm25_ids", with that `retrieved_key`.
 
     Raises:
         TypeError, ValueError: an argument is something else, or a lambda has no `name` beside it.
@@ -86,7 +86,7 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
     ('hit_rate_at_1', 0.0, 'no relevant item in the top 1; the first is at rank 2 of 2 retrieved')
     """
     verdicts = QueryScorer(k, metrics, theta=theta, name=name, match_on=match_on, match=match, unique=unique)
-    read = _Rows(documents_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
+    read = _Rows(retrieved_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
 
     def make(column: str, loggable: str) -> Scorer:
         def score(outputs: Any = None, expectations: Any = None, trace: Trace | None = None) -> Feedback:
@@ -99,7 +99,7 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
 
         return scorer(score, name=loggable)
 
-    return [make(*names) for names in _names(verdicts, name, documents_key, relevant_key)]
+    return [make(*names) for names in _names(verdicts, name, retrieved_key, relevant_key)]
 
 
 def evaluation(  # noqa: PLR0913 - the words of `hit_rate_scorers` that say how rows are read and judged
@@ -108,7 +108,7 @@ def evaluation(  # noqa: PLR0913 - the words of `hit_rate_scorers` that say how 
     match_on: str = "auto",
     match: Matcher | None = None,
     unique: bool = False,
-    documents_key: Key = None,
+    retrieved_key: Key = None,
     relevant_key: Key = None,
     id_key: IdKey = None,
     query_id: Key = None,
@@ -124,7 +124,7 @@ def evaluation(  # noqa: PLR0913 - the words of `hit_rate_scorers` that say how 
         match_on: as for `hit_rate_scorers`, like the others.
         match: likewise.
         unique: likewise.
-        documents_key: likewise.
+        retrieved_key: likewise.
         relevant_key: likewise.
         id_key: likewise.
         query_id: what a row is called: a key of its inputs, such as "question", by which two runs can be compared, or a
@@ -134,7 +134,7 @@ def evaluation(  # noqa: PLR0913 - the words of `hit_rate_scorers` that say how 
         TypeError, ValueError: an argument is something else, or no row can be scored.
     """
     check_keys(query_id=query_id)
-    read = _Rows(documents_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
+    read = _Rows(retrieved_key, relevant_key, ItemOf(id_key, compared(match_on, match)))
 
     def read_trace(trace: Trace) -> tuple[Any, Any]:
         expectations = {each.name: each.value for each in trace.info.assessments or () if isinstance(each, Expectation)}
@@ -221,12 +221,12 @@ class _UnlabelledError(ValueError):
 class _Rows:
     """Reads the relevant items of a row and the retrieved ones."""
 
-    documents_key: Key
+    retrieved_key: Key
     relevant_key: Key
     item_of: ItemOf
 
     def __post_init__(self) -> None:
-        check_keys(documents_key=self.documents_key, relevant_key=self.relevant_key)
+        check_keys(retrieved_key=self.retrieved_key, relevant_key=self.relevant_key)
 
     def __call__(self, outputs: Any, expectations: Any, trace: Trace | None) -> tuple[Any, Any]:
         relevant = _look_up(expectations, self.relevant_key, RELEVANT_KEYS, object)
@@ -234,7 +234,7 @@ class _Rows:
             raise _UnlabelledError(
                 f"cannot be scored: the expectations are {expectations!r:.80}: relevant_key= says where to look"
             )
-        retrieved = self.item_of.of_retrieved(_readable(_documents(outputs, self.documents_key, trace)))
+        retrieved = self.item_of.of_retrieved(_readable(_documents(outputs, self.retrieved_key, trace)))
         return self.item_of.of_relevant(_readable(relevant)), retrieved
 
 
@@ -274,13 +274,13 @@ def _documents(outputs: Any, key: Key, trace: Trace | None) -> Any:
     if documents is not None:
         return documents
     if key is not None:  # no silent way round a wrong key
-        by_key = f"documents_key={name_of(key)}"
+        by_key = f"retrieved_key={name_of(key)}"
         raise ValueError(f"no list of retrieved documents by {by_key}: the outputs are {outputs!r:.80}")
     retrievals = [] if trace is None else _retrievals(trace)
     if not retrievals and not failed:
         raise ValueError(
             f"no list of retrieved documents: the outputs are {outputs!r:.80}, and the trace has no RETRIEVER span: "
-            "documents_key= says where the documents are"
+            "retrieved_key= says where the documents are"
         )
     return [document for span in retrievals for document in _found_by(span)]
 
@@ -302,8 +302,8 @@ def _has_failed(span: Span) -> bool:
 
 def _ranking(outputs: Any, key: Key) -> Any:
     """Return what the key or function gives, or without one the list that the outputs are or hold; None for none."""
-    fields = outputs if isinstance(outputs, Mapping) or key is not None else {DOCUMENT_KEYS[0]: outputs}
-    return _look_up(fields, key, DOCUMENT_KEYS, (list, tuple))
+    fields = outputs if isinstance(outputs, Mapping) or key is not None else {RETRIEVED_KEYS[0]: outputs}
+    return _look_up(fields, key, RETRIEVED_KEYS, (list, tuple))
 
 
 def _retrievals(trace: Trace) -> list[Span]:

@@ -4,6 +4,7 @@ The blocks of a page run in order in one namespace, in a directory of their own.
 session where it has `>>>`. What a page needs but a reader does not stands in an HTML comment that begins with `run`.
 """
 
+import ast
 import doctest
 import importlib.util
 import re
@@ -59,6 +60,19 @@ def test_page(page, tmp_path, monkeypatch):
             namespace.update(session.globs)
         else:
             exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sorted((ROOT / "hitrate_adapters").rglob("*.py")) if path.parent.name not in ("core", "formats")],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_api_names_all_that_is_public(path):
+    listed = re.search(r"^__all__ = (\[.*?\])", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    names = [] if listed is None or module == "hitrate_adapters.cli" else ast.literal_eval(listed[1])
+    assert [name for name in names if not re.search(rf"{re.escape(module)}\.{name}\b", text)] == []
 
 
 def test_comparison_names_every_floor():

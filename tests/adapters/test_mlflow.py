@@ -228,7 +228,7 @@ def test_an_app_that_fails_after_its_retriever(key):
             raise TimeoutError("the model does not answer")
         return {"documents": documents, "answer": "Yes."}
 
-    (hit,) = hit_rate_scorers(k=2, documents_key=key, name="hit")
+    (hit,) = hit_rate_scorers(k=2, retrieved_key=key, name="hit")
     values = rows_of(run_scorers(QUESTIONS, [hit], predict_fn=app), ["hit"])["hit"]
     by_its_span, nothing = 1.0, 0.0  # of what a key of the outputs stands for, who asked got nothing
     assert values == {"dogs?": 1.0, "refunds?": by_its_span if key is None else nothing, "bikes?": 0.0}
@@ -326,12 +326,12 @@ def test_a_row_that_cannot_be_read_loses_no_other():
     ("outputs", "options"),
     [
         ({"answer": "yes", "documents": ["x", "d1"]}, {}),
-        ({"answer": "yes", "ids": ["x", "d1"]}, {"documents_key": "ids"}),
-        ({"ids": "x d1"}, {"documents_key": lambda outputs: outputs["ids"].split()}),
-        ("x d1", {"documents_key": str.split}),
+        ({"answer": "yes", "ids": ["x", "d1"]}, {"retrieved_key": "ids"}),
+        ({"ids": "x d1"}, {"retrieved_key": lambda outputs: outputs["ids"].split()}),
+        ("x d1", {"retrieved_key": str.split}),
         ([{"page_content": "t", "metadata": {"id": item}} for item in ("x", "d1")], {}),
-        ({"ids": np.array(["x", "d1"])}, {"documents_key": "ids"}),
-        ({"scores": {"x": 0.9, "d1": 0.3}}, {"documents_key": "scores"}),
+        ({"ids": np.array(["x", "d1"])}, {"retrieved_key": "ids"}),
+        ({"scores": {"x": 0.9, "d1": 0.3}}, {"retrieved_key": "scores"}),
         ([None, "d1"], {}),
     ],
 )
@@ -344,16 +344,16 @@ def test_where_the_documents_are(outputs, options):
 @pytest.mark.parametrize(
     ("key", "named"), [("rerankd", "'rerankd'"), ("nothing", "'nothing'"), (lambda _: None, "<lambda>")]
 )
-def test_a_wrong_documents_key_is_not_answered_by_the_spans(key, named):
+def test_a_wrong_retrieved_key_is_not_answered_by_the_spans(key, named):
     @mlflow.trace
     def agent(query):
         retrieve(query)
         return {"reranked": ["d1"], "nothing": None}
 
-    result = run_scorers(QUESTIONS, hit_rate_scorers(k=1, documents_key=key, name="hit"), predict_fn=agent)
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=1, retrieved_key=key, name="hit"), predict_fn=agent)
     assert result.metrics == {}
     errors = [error for _, _, error in assessments(result, "hit").values()]
-    assert all(f"no list of retrieved documents by documents_key={named}" in error for error in errors)
+    assert all(f"no list of retrieved documents by retrieved_key={named}" in error for error in errors)
 
 
 @pytest.mark.parametrize(
@@ -423,11 +423,11 @@ def test_classic_rows_that_mlflow_cannot_judge():
 
 def test_scorers_of_two_retrievers_have_two_means():
     data = [{"inputs": {"query": "?"}, "outputs": {"bm25": ["a"], "dense": ["b"]}, "expectations": {"relevant": ["a"]}}]
-    scorers = [*hit_rate_scorers(k=1, documents_key="bm25"), *hit_rate_scorers(k=1, documents_key="dense")]
+    scorers = [*hit_rate_scorers(k=1, retrieved_key="bm25"), *hit_rate_scorers(k=1, retrieved_key="dense")]
     assert run_scorers(data, scorers).metrics == {"hit_rate_at_1_bm25/mean": 1.0, "hit_rate_at_1_dense/mean": 0.0}
 
 
-@pytest.mark.parametrize("option", ["match", "documents_key", "relevant_key"])
+@pytest.mark.parametrize("option", ["match", "retrieved_key", "relevant_key"])
 def test_a_lambda_needs_a_name(option):
     with pytest.raises(ValueError, match="every lambda has the same: pass name="):
         hit_rate_scorers(**{option: lambda *_: True})
@@ -449,18 +449,18 @@ def test_names_are_ones_that_mlflow_can_log():
     assert names(k=5, theta=0.5) == ["hit_rate_at_5_theta_0.5"]
     assert names(k=5, match=contains, unique=True) == ["hit_rate_at_5_contains_unique"]
     assert names(k=5, match=overlap(0.75)) == ["hit_rate_at_5_overlap_0.75"]
-    assert names(k=5, match_on="texts", documents_key="bm25 v2") == ["hit_rate_at_5_texts_bm25 v2"]
+    assert names(k=5, match_on="texts", retrieved_key="bm25 v2") == ["hit_rate_at_5_texts_bm25 v2"]
     assert names(k=5, name="hits") == ["hits"]
     assert names(k=5, name="hit_rate@5, bm25") == ["hit_rate_at_5_bm25"]
     assert names(k=(1, None), name="bm25") == ["bm25_hit_rate_at_1", "bm25_hit_rate"]
-    assert names(k=1, name="bm25/v 2", documents_key="ids", match=lambda found, wanted: True) == ["bm25/v 2"]
+    assert names(k=1, name="bm25/v 2", retrieved_key="ids", match=lambda found, wanted: True) == ["bm25/v 2"]
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"name": " "}, ValueError, "name must not be blank"),
-        ({"documents_key": 5}, TypeError, "documents_key must be a key, a function or None, got 5"),
+        ({"retrieved_key": 5}, TypeError, "retrieved_key must be a key, a function or None, got 5"),
         ({"relevant_key": ["gold"]}, TypeError, "relevant_key must be a key"),
         ({"metrics": "hits"}, ValueError, "unknown metric 'hits'"),
         ({"match_on": "id"}, ValueError, "match_on"),
