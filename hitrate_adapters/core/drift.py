@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -23,6 +23,7 @@ MEANINGS = {
 
 _RUN = 5  # words in a row: fewer of a gold text are found in other texts too
 _COMMON = 100  # chunks: a run of words that more of them hold is a header or a form, and leads nowhere
+_BLOCK = _ENOUGH // 2  # characters
 _PIECE = 1 / 3  # of the gold text: what it lost to the chunk before or after is seldom what answered the query
 _HALF = 1 / 2
 _NEARLY = 0.9
@@ -165,7 +166,7 @@ def _pieces(key: Hashable, text: str, index: _Index) -> tuple[str, list[Hashable
     words, held, pieces = _in_order(_fold(text)), {}, []
     for chunk in index.near(text):
         runs, size = index.runs(chunk)
-        held[chunk] = {at + i for at, run in enumerate(_runs(words, _RUN)) if run in runs for i in range(_RUN)}
+        held[chunk] = _held(words, runs)
         if len(held[chunk]) >= min(_PIECE * len(words), _HALF * size):
             pieces.append(chunk)
     share = len(set().union(*map(held.__getitem__, pieces))) / len(words) if words else 0.0
@@ -190,15 +191,16 @@ class _Index:
         golds = {folded: _inner_runs(folded) for text in texts.values() if (folded := _fold(text))}
         self._same: dict[str, list[int]] = {gold: [] for gold in golds}
         self._within: dict[str, list[int]] = {gold: [] for gold, runs in golds.items() if not runs}
-        self._sharing: dict[tuple[str, ...], list[int]] = {run: [] for runs in golds.values() for run in runs}
-        sizes = set(map(len, self._sharing))
+        self._sharing: dict[tuple[str, ...], list[int]] = {
+            run: [] for gold, runs in golds.items() for run in (*runs, *_runs(_in_order(gold), _RUN))
+        }
+        sizes, found_in = set(map(len, self._sharing)), _Finder(self._within)
         for at, text in enumerate(corpus.values()):
             folded = _fold(text)
             if folded in golds:
                 self._same[folded].append(at)
-            for gold, chunks in self._within.items():
-                if gold in folded:
-                    chunks.append(at)
+            for gold in found_in(folded):
+                self._within[gold].append(at)
             words = _in_order(folded)
             for size in sizes:
                 for run in set(_runs(words, size)):
@@ -219,7 +221,7 @@ class _Index:
 
     def near(self, text: str) -> list[Hashable]:
         """Return the chunks that share a run of words with the text, but for runs that are common."""
-        shared = [chunks for run in _inner_runs(_fold(text)) if len(run) == _RUN and (chunks := self._sharing[run])]
+        shared = [chunks for run in _runs(_in_order(_fold(text)), _RUN) if (chunks := self._sharing[run])]
         rare = [chunks for chunks in shared if len(chunks) <= _COMMON] or [min(shared, key=len, default=[])]
         return [self._ids[at] for at in sorted(set().union(*rare))]
 
@@ -228,9 +230,37 @@ class _Index:
         return set(_runs(words, _RUN)), len(words)
 
 
+class _Finder:
+    """Which of some texts lie in another one, without a look at each: for texts that have no run of inner words."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Read the texts."""
+        self._few: list[str] = []
+        self._blocks: dict[str, list[str]] = {}
+        for text in texts:
+            if len(text) < 2 * _BLOCK:
+                self._few.append(text)
+            else:  # whatever holds it has one of these at a multiple of their length
+                for block in {text[start : start + _BLOCK] for start in range(_BLOCK)}:
+                    self._blocks.setdefault(block, []).append(text)
+
+    def __call__(self, whole: str) -> list[str]:
+        """Return those that lie in this one."""
+        maybe = set(self._few)
+        if self._blocks:
+            for start in range(0, len(whole), _BLOCK):
+                maybe.update(self._blocks.get(whole[start : start + _BLOCK], ()))
+        return [text for text in maybe if text in whole]
+
+
 def _runs(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
     """Give each run of so many words."""
     return zip(*(words[start:] for start in range(size)), strict=False)
+
+
+def _held(words: list[str], runs: Collection[tuple[str, ...]]) -> set[int]:
+    """Return where the words stand that lie in one of these runs of five."""
+    return {at + i for at, run in enumerate(_runs(words, _RUN)) if run in runs for i in range(_RUN)}
 
 
 def _inner_runs(folded: str) -> list[tuple[str, ...]]:

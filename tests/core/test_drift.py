@@ -1,11 +1,16 @@
 """Where gold texts went: each status, the golden set repaired, and a search by brute force as the oracle."""
 
+import os
+import re
+import time
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hitrate_adapters.core.drift import Anchor, drift
-from hitrate_adapters.core.matching import _fold, contains, same_text
+from hitrate_adapters.core.matching import _fold, _in_order, contains, same_text
 
 REFUNDS = "Refunds take five days. They go to the card that paid, or to the account that you name."
 SHIPPING = "Shipping is free in the whole of Italy, and costs nine euros to every other country of the Union."
@@ -63,6 +68,25 @@ def test_split():
     found = anchor(REFUNDS, corpus)
     assert (found.status, found.new_ids) == ("split", ("a", "b"))
     assert found.share == 17 / 18  # "th|ey" is cut in two
+
+
+def test_split_where_the_pieces_reach_the_ends():
+    """Their only runs of five words are at the ends of the text."""
+    corpus = {
+        "n1": "Terms. Refunds of paid orders take",
+        "n2": "five to nine working days. Shipping is free.",
+    }
+    found = anchor("Refunds of paid orders take five to nine working days.", corpus)
+    assert found == Anchor("d1", "split", ("n1", "n2"), 1.0, reused=False)
+
+
+@given(st.integers(10, 60), st.data())
+def test_a_text_cut_in_two_is_found_whole(n, data):
+    words = [f"w{i}" for i in range(n)]
+    least = max(5, -(-n // 3))
+    cut = data.draw(st.integers(least, n - least))
+    corpus = {"a": " ".join(["x"] * n + words[:cut]), "b": " ".join(words[cut:] + ["y"] * n)}
+    assert anchor(" ".join(words), corpus) == Anchor("d1", "split", ("a", "b"), 1.0, reused=False)
 
 
 def test_split_into_what_it_is_made_of():
@@ -141,14 +165,34 @@ def test_what_every_chunk_has_leads_nowhere():
     assert anchor(header, corpus).new_ids == tuple(range(150))
 
 
+def test_few_and_long_words():
+    text = "Donaudampfschifffahrtsgesellschaft"
+    corpus = {"a": f"Die {text}skapitänin.", "b": text[:-1], "c": f"{text}, gegründet 1829"}
+    assert anchor(text, corpus) == Anchor("d1", "merged", ("a", "c"), 1.0, reused=False)
+    assert anchor("-" * 20, {"a": f"Terms\n{'-' * 25}", "b": "-" * 19}).new_ids == ("a",)
+
+
+def test_the_time_grows_with_the_gold_texts_and_the_corpus_not_with_their_product():
+    def seconds(n):
+        gold = {i: f"Verwaltungsvorschrift{i} Durchführungsbestimmung" for i in range(n)}
+        corpus = {i: " ".join(f"Wort{(i * 31 + j * j) % 9973}" for j in range(30)) for i in range(n)}
+        start = time.process_time()
+        assert drift(gold, {**corpus, "new": f"Siehe {gold[7]}."}).of("merged") == (7,)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(5_000) / seconds(1_000) < 12  # 5 where it is linear, 25 where it is not
+
+
 WORDS = st.lists(st.sampled_from(["a", "b", "to", "the", "é", "e\u0301", "退", "款", "क्षि", "x-y", "C++"]), max_size=14)
+TEXTS = WORDS.map(" ".join) | WORDS.map("".join) | st.text("ab", min_size=18, max_size=30)
 
 
 @example(texts=["退"], corpus=[""], around=("", "\u0301"))
 @example(texts=["a"], corpus=[""], around=("\u0301", ""))
 @given(
-    texts=st.lists(WORDS.map(" ".join) | WORDS.map("".join), min_size=1, max_size=4),
-    corpus=st.lists(WORDS.map(" ".join) | WORDS.map("".join), min_size=1, max_size=6),
+    texts=st.lists(TEXTS, min_size=1, max_size=4),
+    corpus=st.lists(TEXTS, min_size=1, max_size=6),
     around=st.tuples(st.text("ab \u0301退", max_size=3), st.text("ab \u0301退", max_size=3)),
 )
 def test_whole_texts_are_found_as_brute_force_finds_them(texts, corpus, around):
@@ -177,6 +221,31 @@ def test_a_corpus_cut_anew_loses_nothing(order, size):
     found = drift({f"o{i}": old[f"o{i}"] for i in order}, new)
     assert list(found.anchors) == [f"o{i}" for i in order]
     assert found.totals["gone"] == 0
+
+
+@pytest.mark.skipif("HITRATE_TEST_DATA" not in os.environ, reason="HITRATE_TEST_DATA names no folder of data sets")
+@pytest.mark.parametrize(("size", "gone", "elsewhere"), [(200, 9, 1), (300, 10, 1), (400, 6, 0)])
+def test_sentences_of_real_texts_that_were_cut_anew(size, gone, elsewhere):
+    """Each is there, in one chunk or in two; "gone" are short ones, of which neither has five words in a row."""
+    folder = Path(os.environ["HITRATE_TEST_DATA"], "spans", "corpora")
+    texts = {name: (folder / f"{name}.md").read_text("utf-8") for name in ("state_of_the_union", "wikitexts")}
+    sentences = {
+        (name, found.start()): found[0]
+        for name, text in texts.items()
+        for found in re.finditer(r"[A-Z][^.!?\n]{30,90}[.!?]", text)
+    }
+    corpus = {
+        (name, start): text[start : start + size] for name, text in texts.items() for start in range(0, len(text), size)
+    }
+    found = drift(sentences, corpus)
+    assert (len(sentences), found.totals["gone"]) == (959, gone)
+    assert all(len(_in_order(_fold(sentences[item]))) < 10 for item in found.of("gone"))
+    lost = 0
+    for (name, start), anchor in found.anchors.items():
+        end = start + len(sentences[name, start])
+        held = [chunk for chunk in anchor.new_ids if chunk[0] == name and chunk[1] < end and start < chunk[1] + size]
+        lost += anchor.status != "gone" and not held
+    assert lost == elsewhere
 
 
 # The golden set, repaired

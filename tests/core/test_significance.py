@@ -146,6 +146,20 @@ def test_so_many_queries_have_the_power(discordant, delta, wanted, n):
     assert wanted <= power(n, discordant, delta) <= wanted + 0.025
 
 
+@pytest.mark.parametrize(
+    ("discordant", "delta", "n", "least"), [(0.05, 0.05, 195, 0.92), (0.35, 0.3, 35, 0.87), (0.5, 0.5, 18, 0.94)]
+)
+def test_where_nearly_all_go_the_same_way_the_power_is_more(discordant, delta, n, least):
+    assert sample_size(p=0.5, delta=delta, discordant=discordant) == n
+    assert least <= power(n, discordant, delta) <= 0.955
+
+
+@pytest.mark.parametrize(("p", "delta", "n"), [(0.8, 0.2, 47), (0.9, 0.1, 97), (1, -0.1, 97), (0, 1, 6), (1, -1, 6)])
+def test_up_to_all_and_down_to_none(p, delta, n):
+    """All that differ go the same way, and the rates are no round numbers in binary."""
+    assert sample_size(p=p, delta=delta) == n
+
+
 def test_without_discordance_the_runs_are_independent():
     assert sample_size(p=0.8, delta=0.05) == sample_size(p=0.8, delta=0.05, discordant=0.8 * 0.15 + 0.85 * 0.2)
 
