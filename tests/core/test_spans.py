@@ -113,7 +113,7 @@ def test_as_span_takes_what_json_has():
     assert as_span(["d", 0, 4]) == as_span(("d", 0, 4)) == as_span(Span("d", 0, 4)) == Span("d", 0, 4)
     assert type(as_span(["d", 0, 4])) is Span
     for item in ("d", ["d", 0], ["d", 4, 0], ["d", 0.0, 4]):
-        with pytest.raises((TypeError, ValueError), match="spans are compared, found|is no span"):
+        with pytest.raises((TypeError, ValueError), match=r"spans are compared, found|is no span"):
             as_span(item)
 
 
