@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
 from .core.items import is_absent
-from .core.matching import check_number
+from .core.matching import check_number, name_of
 from .core.spans import Span, as_span
 
 IdKey = str | Callable[[Any], Hashable] | None
@@ -158,11 +158,6 @@ def call(option: str, function: Callable[[Any], Any], argument: object) -> Any:
         return function(argument)
     except Exception as error:
         raise ValueError(f"{option}={name_of(function)} raised {error!r}") from error
-
-
-def name_of(option: object) -> str:
-    """Return how an option is named in a message: a function by its name."""
-    return str(getattr(option, "__name__", repr(option))) if callable(option) else repr(option)
 
 
 def is_document(given: object) -> bool:

@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ._documents import IdKey, ItemOf, call, is_document, name_of
+from ._documents import IdKey, ItemOf, call, is_document
 from ._extras import extra
 from .core.evaluation import Evaluation, evaluate_rows
-from .core.matching import compared
+from .core.matching import compared, name_of
 from .core.metrics import Cutoffs, Metric
 from .core.records import Items, Matcher
 from .core.scoring import Key, QueryScorer, check_keys

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from ._documents import IdKey, ItemOf, is_document, name_of
+from ._documents import IdKey, ItemOf, is_document
 from ._extras import extra
 from .core.evaluation import Evaluation, evaluate_rows
-from .core.matching import compared
+from .core.matching import compared, name_of
 from .core.metrics import Cutoffs, Metric
 from .core.records import Judge, Matcher
 from .core.scores import mean

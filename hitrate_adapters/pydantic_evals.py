@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, TypeAlias
 
-from ._documents import IdKey, ItemOf, name_of
+from ._documents import IdKey, ItemOf
 from ._extras import extra
 from .core.evaluation import Evaluation, evaluate_rows
-from .core.matching import compared
+from .core.matching import compared, name_of
 from .core.metrics import Cutoffs, Metric
 from .core.records import Matcher
 from .core.scoring import QueryScorer

@@ -207,8 +207,8 @@ def _refuse_different_gold(evaluations: Mapping[str, Evaluation], shared: Sequen
     for other_name, other in rest:
         if first.judge.rules != other.judge.rules:
             raise ValueError(
-                f"{name} and {other_name} were judged by different rules, {first.judge.rules} and "
-                f"{other.judge.rules}: judge both alike, or pass anyway=True"
+                f"{name} and {other_name} were judged by different rules, {first.judge!r} and "
+                f"{other.judge!r}: judge both alike, or pass anyway=True"
             )
         if first.qrels is other.qrels:
             continue

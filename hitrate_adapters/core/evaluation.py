@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from . import display
 from .intervals import mean_interval
 from .items import relevant_items
-from .matching import compared
+from .matching import compared, name_of
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Match, Matcher, QueryRecord, Records
 from .retrieval import Run
@@ -332,7 +332,7 @@ class Evaluation:
             return NotImplemented
         if self.judge.rules != other.judge.rules:
             raise ValueError(
-                f"evaluations judged by different rules cannot be added: {self.judge.rules} and {other.judge.rules}"
+                f"evaluations judged by different rules cannot be added: {self.judge!r} and {other.judge!r}"
             )
         both = self.qrels.keys() & other.qrels.keys()
         if both:
@@ -525,7 +525,7 @@ def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
     both_sides = f"The qrels have {display.one_of(gold)}, the run has {display.one_of(retrieved)}"
     if match is not None:
         kind = compared("auto", match).removesuffix("s")
-        yield f"no relevant {kind} was ever retrieved, by match={getattr(match, '__name__', match)}. {both_sides}"
+        yield f"no relevant {kind} was ever retrieved, by match={name_of(match)}. {both_sides}"
     elif gold.keys().isdisjoint(retrieved) and not any(map(gold.__contains__, _unjudged_ids(evaluation))):
         if any(len(item.split()) > 1 for item in gold if isinstance(item, str)):
             yield f"no relevant text was ever retrieved to the letter: see match=, such as contains. {both_sides}"

@@ -105,7 +105,7 @@ class Overlap:
 
     def __repr__(self) -> str:
         """Show the call that makes it."""
-        return f"overlap({self.share!r})"
+        return f"overlap({float(self.share)!r})"
 
 
 def similar(share: float) -> Similar:
@@ -143,7 +143,7 @@ class Similar:
 
     def __repr__(self) -> str:
         """Show the call that makes it."""
-        return f"similar({self.share!r})"
+        return f"similar({float(self.share)!r})"
 
 
 def compared(match_on: str, match: object) -> str:
@@ -157,8 +157,22 @@ def compared(match_on: str, match: object) -> str:
     if match_on == "auto":
         return "ids" if match is None else getattr(match, "compares", "texts")
     if (own := getattr(match, "compares", match_on)) != match_on:
-        raise ValueError(f"match={match!r} compares {own}, not {match_on}: leave out match_on={match_on!r}")
+        raise ValueError(f"match={name_of(match)} compares {own}, not {match_on}: leave out match_on={match_on!r}")
     return match_on
+
+
+def name_of(option: object) -> str:
+    """Return how an option is named, the same in every run of Python: a function by its name, others as they are shown.
+
+    What shows no more than its address is named by its class, a partial by its function.
+
+    >>> name_of(contains), name_of(overlap(0.5)), name_of(None)
+    ('contains', 'overlap(0.5)', 'None')
+    """
+    option = getattr(option, "func", option)
+    if type(option).__repr__ is object.__repr__:
+        option = type(option)
+    return str(getattr(option, "__name__", None) or repr(option))
 
 
 def check_number(name: str, value: object, *, above: float = -inf, up_to: float = inf) -> None:

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from math import fsum, inf, log2
 from operator import index
 
-from .matching import check_number
+from .matching import check_number, name_of
 from .records import Matcher, QueryRecord
 
 
@@ -214,7 +214,7 @@ def column_name(metric: Metric, match_on: str = "auto", match: Matcher | None = 
     'hit_rate@5[ids, unique]'
     """
     options = [match_on] if match_on != "auto" else []
-    options += [getattr(getattr(match, "func", match), "__name__", repr(match))] if match is not None else []
+    options += [name_of(match)] if match is not None else []
     options += ["unique"] if unique else []
     return f"{metric}[{', '.join(options)}]" if options else str(metric)
 

@@ -10,7 +10,7 @@ from itertools import chain, compress, repeat
 from typing import Any, NamedTuple
 
 from .items import Items, are_new, is_absent, ranked_items, relevant_items
-from .matching import check_number
+from .matching import check_number, name_of
 
 __all__ = ["Items", "Judge", "Match", "Matcher", "QueryRecord", "Records", "judge"]
 
@@ -216,6 +216,11 @@ class Judge:
         """The arguments it was made with."""
         return {"match": self.match, "unique": self.unique, "relevance_level": self.relevance_level}
 
+    def __repr__(self) -> str:
+        """Show the rules."""
+        rules = {**self.rules, "match": name_of(self.match)}
+        return f"Judge({', '.join(f'{rule}={value}' for rule, value in rules.items())})"
+
     def _key(self, relevant: Items, retrieved: Items, query_id: object) -> _Key:
         try:
             gold, ranking = relevant_items(relevant), self._ranking(retrieved)
@@ -271,7 +276,7 @@ class Judge:
         try:
             return [wanted for wanted in grades if _verdict(self.match(item, wanted), self.match)]
         except StopIteration as error:  # it would end, without a word, a generator or a coroutine around this one
-            raise RuntimeError(f"{self.match!r} raised StopIteration") from error
+            raise RuntimeError(f"{name_of(self.match)} raised StopIteration") from error
 
 
 def judge(
@@ -333,7 +338,7 @@ def _each(kind: type, convert: Callable[[Items], Any], sides: list[Any]) -> Iter
 def _verdict(answer: object, match: Matcher) -> bool:
     if type(answer).__name__ in ("bool", "bool_"):  # NumPy's too
         return bool(answer)
-    raise TypeError(f"match must return True or False, {getattr(match, '__name__', match)} returned {answer!r}")
+    raise TypeError(f"match must return True or False, {name_of(match)} returned {answer!r}")
 
 
 def _explain(error: Exception, query_id: object) -> None:

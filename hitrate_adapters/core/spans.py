@@ -85,7 +85,7 @@ class SpanOverlap:
 
     def __repr__(self) -> str:
         """Show the call that makes it."""
-        given = [] if self.share is None else [repr(self.share)]
+        given = [] if self.share is None else [repr(float(self.share))]
         given += [] if self.of == "gold" else [f"of={self.of!r}"]
         return f"span_overlap({', '.join(given)})"
 

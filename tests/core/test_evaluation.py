@@ -454,7 +454,7 @@ def test_evaluations_with_a_query_in_common_are_not_added(evaluation):
 
 
 def test_evaluations_by_different_rules_are_not_added():
-    with pytest.raises(ValueError, match=r"different rules cannot be added: .*'unique': False.*'unique': True"):
+    with pytest.raises(ValueError, match=r"different rules cannot be added: .*unique=False.*unique=True"):
         evaluate({"q1": ["a"]}, {"q1": ["a"]}) + evaluate({"q2": ["a"]}, {"q2": ["a"]}, unique=True)
 
 

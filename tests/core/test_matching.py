@@ -4,6 +4,7 @@ import inspect
 import pickle
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from unicodedata import normalize
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from hitrate_adapters import contains, overlap, same_text, similar
 from hitrate_adapters.core import matching
+from hitrate_adapters.core.records import Judge
 
 PARAGRAPH = "Refunds take five days. They go to the card that paid."
 
@@ -403,6 +405,33 @@ def test_each_text_is_prepared_once(match, prepare, size):
         for gold in golds:
             match(chunk, gold)
     assert sum(cache.cache_info().misses for cache in kept(prepare)) - sum(before) == 10
+
+
+class Alike:
+    def __call__(self, retrieved, relevant):
+        return retrieved == relevant
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        (contains, "contains"),
+        (overlap(0.5), "overlap(0.5)"),
+        (overlap(Fraction(1, 2)), "overlap(0.5)"),
+        (str.startswith, "startswith"),
+        (partial(contains), "contains"),
+        (Alike(), "Alike"),
+        (lambda *_: True, "<lambda>"),
+        (None, "None"),
+        ("source", "'source'"),
+    ],
+)
+def test_an_option_is_named_without_an_address(option, name):
+    assert matching.name_of(option) == name
+
+
+def test_rules_are_shown_without_an_address():
+    assert repr(Judge(match=contains)) == "Judge(match=contains, unique=False, relevance_level=None)"
 
 
 def test_few_long_texts_are_kept():
