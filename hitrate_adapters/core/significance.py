@@ -85,17 +85,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def sample_size(*, p: float, delta: float, power: float = POWER, discordant: float | None = None) -> int:
     """Return how many queries would show that a hit rate of p has moved by delta, at p < 0.05.
 
-    Connor's (1987) formula for McNemar's test, and `2 / abs(delta)` queries more, which the exact test needs. A power of 0.8
-    or more is then met within two hundredths where discordant is at least twice `abs(delta)`. The nearer it is to `abs(delta)`,
-    so that nearly all queries that differ go the same way, the more are asked for than would do: at 0.8 the power is up
-    to 0.95.
+    Connor's (1987) formula for McNemar's test, and `2 / abs(delta)` queries more, which the exact test needs. A power
+    of 0.8 or more is then met within two hundredths where discordant is at least twice the difference. The nearer it is
+    to the difference, so that nearly all queries that differ go the same way, the more are asked for than would do: at
+    0.8 the power is up to 0.95.
 
     Args:
         p: the hit rate now.
         delta: the difference to be shown, up or down.
         power: in what share of trials it is to be shown, from 0.5 to below 1.
-        discordant: the share of queries that only one of the two runs hits, at least `abs(delta)`; what a comparison had,
-            (won + lost) / n. None: as if the runs hit independently, which asks for more queries than similar runs do.
+        discordant: the share of queries that only one of the two runs hits, at least the difference; what a comparison
+            had, (won + lost) / n. None: as if the runs hit independently, which asks for more than similar runs need.
 
     Raises:
         TypeError, ValueError: one of these is something else, or they cannot be true together.
