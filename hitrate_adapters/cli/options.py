@@ -148,8 +148,8 @@ class Reading:
         str | None,
         typer.Option(
             metavar="RULE",
-            help="Items are texts: same_text, contains, overlap=0.5 or similar=0.9 says when one counts as relevant. "
-            "Default: items that are equal.",
+            help="When an item counts as relevant: of texts same_text, contains, overlap=0.5 or similar=0.9; of spans "
+            "span_overlap or span_overlap=0.5. Default: when it is equal.",
             rich_help_panel=_RULES,
         ),
     ] = None

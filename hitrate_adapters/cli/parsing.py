@@ -2,22 +2,24 @@
 
 from collections.abc import Iterable
 
-from hitrate_adapters.core.matching import contains, overlap, same_text, similar
 from hitrate_adapters.core.metrics import Metric, metrics_at
 from hitrate_adapters.core.records import Matcher
+from hitrate_adapters.formats.matchers import RULES, matcher_of
 
 
 def matcher(rule: str | None) -> Matcher | None:
     """Return the matcher of a name such as "contains" or "overlap=0.5". Raises ValueError for what is none."""
     if rule is None:
         return None
-    plain: dict[str, Matcher] = {"same_text": same_text, "contains": contains}
-    name, _, share = rule.partition("=")
-    if rule in plain:
-        return plain[rule]
-    if name not in ("overlap", "similar"):
-        raise ValueError(f"--match {rule}: expected same_text, contains, overlap=SHARE or similar=SHARE")
-    return (overlap if name == "overlap" else similar)(number(f"--match {rule}", share))
+    try:
+        found = matcher_of(rule)
+    except ValueError as error:
+        raise ValueError(f"--match {rule}: {error}") from None
+    except TypeError:  # arguments are missing, or too many
+        found = None
+    if found is None:
+        raise ValueError(f"--match {rule}: expected {', '.join(RULES)}")
+    return found
 
 
 def number(what: str, text: str) -> float:

@@ -71,14 +71,23 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replaced(path: PathLike) -> Iterator[Path]:
-    """Give another path to write to, which takes the place of `path` at the end; after an error `path` is as it was."""
+    """Give another path to write to, which takes the place of `path` at the end; after an error `path` is as it was.
+
+    Raises OSError, which names `path`, where there can be no such file.
+    """
     path = Path(path)
     part = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        part.touch()
+        try:
+            yield part
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename != str(part):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 @contextmanager

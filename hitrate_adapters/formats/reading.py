@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterator
+from collections.abc import Container, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +18,21 @@ from .rows import Row, json_of, named, rows_of
 class ReadQrels(dict[str, Any]):
     """Query id -> relevant items, or item -> grade: a dict that also names, in `skipped`, what was left out."""
 
-    skipped: list[str]
+    skipped: Sequence[str] = ()
     """What was wrong with each row that was left out, with its place; empty unless `on_error="skip"`."""
 
 
 class ReadRun(Run):
     """Query id -> retrieved items, best first: a `Run` that also names, in `skipped`, what was left out."""
 
-    skipped: list[str]
+    skipped: Sequence[str] = ()
     """What was wrong with each row that was left out, with its place; empty unless `on_error="skip"`."""
 
 
 class ReadTexts(dict[str, str]):
     """Id -> text: a dict that also names, in `skipped`, what was left out."""
 
-    skipped: list[str]
+    skipped: Sequence[str] = ()
     """What was wrong with each row that was left out, with its place; empty unless `on_error="skip"`."""
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -11,26 +10,20 @@ from typing import Any
 from hitrate_adapters import __version__
 from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.items import Items, ranked_items
-from hitrate_adapters.core.matching import contains, overlap, same_text, similar
+from hitrate_adapters.core.matching import name_of
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord, Records
 from hitrate_adapters.core.retrieval import Run
-from hitrate_adapters.core.spans import Span, span_overlap
+from hitrate_adapters.core.spans import Span
 
 from .files import PathLike, Place, lines, written
+from .ids import grade, number
+from .matchers import matcher_of
 from .rows import json_object
 from .writers import dumped
 from .writing import told
 
 VERSION = 1
 """Of the layout of these files; a reader refuses a later one."""
-
-_OURS: Mapping[str, Callable[..., Any]] = {
-    "same_text": same_text,
-    "contains": contains,
-    "overlap": overlap,
-    "similar": similar,
-    "span_overlap": span_overlap,
-}
 
 
 def save(evaluation: Evaluation, path: PathLike) -> None:
@@ -45,7 +38,7 @@ def save(evaluation: Evaluation, path: PathLike) -> None:
 
     Raises:
         OSError: the file cannot be written.
-        TypeError: an id or an item is something else; says of which query.
+        TypeError: an id or an item is something else, such as a UUID; says of which query.
     """
     query_ids = dict.fromkeys([*evaluation.qrels, *evaluation.run, *evaluation.unscored])
     head = {
@@ -56,6 +49,8 @@ def save(evaluation: Evaluation, path: PathLike) -> None:
         **evaluation.judge.rules,
         "match": _name(evaluation.judge.match),
     }
+    if head["relevance_level"] is not None:
+        head["relevance_level"] = number(head["relevance_level"], "relevance_level")
     with written(path) as file:
         file.write(f"{dumped(head)}\n")
         for query_id in query_ids:
@@ -157,36 +152,22 @@ def _name(match: Matcher | None) -> str | None:
     """Return the call or the name that makes one of our matchers; of any other where it is from and its name."""
     if match is None:
         return None
-    if match in (same_text, contains):
-        return str(match.__name__)
-    if isinstance(match, Unknown) or type(match).__module__.startswith("hitrate_adapters.core."):
-        return repr(match)
-    named = match if hasattr(match, "__qualname__") else type(match)
-    return f"{named.__module__}.{named.__qualname__}"
+    module = str(getattr(match, "__module__", ""))
+    is_plain = isinstance(match, Unknown) or module.startswith("hitrate_adapters.core.")
+    return name_of(match) if is_plain else f"{module}.{name_of(match)}"
 
 
 def _matcher(name: str | None, given: Matcher | None, place: Place) -> Matcher | None:
     """Return the matcher of a name, or the one that was given for a name that no file can bring back."""
-    own = None if name is None else _made(name)
+    try:
+        own = None if name is None else matcher_of(name) or Unknown(name)
+    except (TypeError, ValueError) as error:
+        raise place.fault(f"its matcher is {name}: {error}") from None
     if given is None or given == own:
         return own
-    if isinstance(own, Unknown) and own.name.rpartition(".")[2] == str(_name(given)).rpartition(".")[2]:
+    if isinstance(own, Unknown) and f".{own.name}".endswith(f".{name_of(given)}"):
         return given  # the same name, though its module may have been __main__
     raise place.fault(f"judged by {name or 'equality'}, not by {_name(given)}")
-
-
-def _made(name: str) -> Matcher:
-    """Return the matcher of a name or a call, of which nothing is evaluated but its plain arguments."""
-    try:
-        call = ast.parse(name, mode="eval").body
-    except SyntaxError:  # "tests.<lambda>"
-        return Unknown(name)
-    if isinstance(call, ast.Name) and call.id in _OURS:
-        return _OURS[call.id]
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _OURS:
-        keywords = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        return _OURS[call.func.id](*map(ast.literal_eval, call.args), **keywords)  # type: ignore[no-any-return]
-    return Unknown(name)
 
 
 def _fields(evaluation: Evaluation, query_id: Hashable) -> Iterator[tuple[str, Any]]:
@@ -197,7 +178,7 @@ def _fields(evaluation: Evaluation, query_id: Hashable) -> Iterator[tuple[str, A
             relevant = sorted(relevant, key=repr)  # the same file every time
         yield "relevant", list(map(_encoded, relevant))
         if isinstance(relevant, Mapping):
-            yield "grades", list(relevant.values())
+            yield "grades", [grade(value, f"the grade of {item!r}") for item, value in relevant.items()]
     if query_id in evaluation.run:
         yield "retrieved", list(map(_encoded, ranked_items(evaluation.run[query_id])))
     if query_id in evaluation.errors:
@@ -213,7 +194,8 @@ def _encoded(item: Any) -> Any:
         return list(map(_encoded, item))
     if isinstance(item, Integral):  # NumPy's
         return int(item)
-    raise TypeError(f"{item!r:.80} ({type(item).__name__}) cannot be saved: evaluate ids, texts or spans")
+    advice = "evaluate ids, texts or spans: strings, numbers, or tuples of them; of a UUID its str(), on both sides"
+    raise TypeError(f"{item!r:.80} ({type(item).__name__}) cannot be saved: {advice}")
 
 
 def _decoded(found: Any) -> Any:

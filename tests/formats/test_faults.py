@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hitrate_adapters.formats import read_qrels, read_run, read_texts
+from hitrate_adapters.formats.reading import ReadQrels, ReadRun, ReadTexts
 
 GOLD = [
     (
@@ -131,6 +132,10 @@ def test_what_is_skipped_is_counted_and_named_and_the_rest_is_read(file):
     run = read_run(path, on_error="skip")
     assert run == {"q": ["a"]}
     assert [each.partition(": ")[0] for each in run.skipped] == [f"{path}, line 2", f"{path}, line 3"]
+
+
+def test_a_new_one_has_nothing_skipped():
+    assert ReadQrels().skipped == ReadRun().skipped == ReadTexts().skipped == ()
 
 
 def test_nothing_is_skipped_where_all_is_well(file):

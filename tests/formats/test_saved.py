@@ -1,8 +1,10 @@
 """A saved evaluation comes back with the same records, and is never matched again."""
 
+import fractions
 import functools
 import json
 import re
+import uuid
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -82,6 +84,31 @@ def test_what_the_file_says(tmp_path):
     }
 
 
+def test_numbers_of_other_kinds_are_saved_as_json_has_them(tmp_path):
+    half = fractions.Fraction(1, 2)
+    evaluation = hr.evaluate(
+        {"q": {"a": half, "b": 2}}, {"q": ["b", "a"]}, relevance_level=half, match=hr.overlap(half)
+    )
+    loaded = once_more(evaluation, tmp_path / "e.jsonl")
+    assert loaded.qrels == {"q": {"a": 0.5, "b": 2}}
+    assert loaded.judge.rules == {"match": hr.overlap(0.5), "unique": False, "relevance_level": 0.5}
+    assert loaded["q"] == evaluation["q"]
+
+
+def test_numbers_of_numpy_are_saved(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    level, share = numpy.int64(1), numpy.float64(0.5)
+    evaluation = hr.evaluate(
+        {"q": {"a": numpy.int64(1), "b": numpy.float32(2)}},
+        {"q": ["b", "a"]},
+        relevance_level=level,
+        match=hr.overlap(share),
+    )
+    loaded = once_more(evaluation, tmp_path / "e.jsonl")
+    assert loaded.qrels == {"q": {"a": 1, "b": 2.0}}
+    assert loaded.judge.rules == {"match": hr.overlap(0.5), "unique": False, "relevance_level": 1}
+
+
 def test_a_loaded_evaluation_adds_to_a_new_one(tmp_path):
     old = once_more(hr.evaluate({"q": ["a"]}, {"q": ["a"]}), tmp_path / "e.jsonl")
     assert (old + hr.evaluate({"p": ["a"]}, {"p": ["b", "a"]})).hit_rate(1) == 0.5
@@ -94,7 +121,7 @@ gold = st.lists(ids, min_size=1, unique=True) | st.dictionaries(ids, st.floats(0
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
 @given(st.dictionaries(ids, gold, min_size=1), st.data())
-@pytest.mark.filterwarnings("ignore:no relevant (id|text) was ever retrieved")
+@pytest.mark.filterwarnings("ignore:no relevant (id|text|item) was ever retrieved")
 def test_ids_keep_their_types(tmp_path, qrels, data):
     run = {query: data.draw(st.lists(ids)) for query in qrels}
     evaluation = hr.evaluate(qrels, run)
@@ -136,7 +163,7 @@ def test_matchers_of_spans_come_back(tmp_path, match):
         (first_letter, rf"{__name__}.first_letter"),
         (Blunt(), rf"{__name__}.Blunt"),
         (lambda retrieved, relevant: retrieved[0] == relevant[0], rf"{__name__}.<lambda>"),
-        (functools.partial(first_letter), "functools.partial"),
+        (functools.partial(first_letter), "functools.first_letter"),
     ],
     ids=["function", "object", "lambda", "partial"],
 )
@@ -180,6 +207,13 @@ def test_items_that_no_file_can_hold(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_uuid_is_refused_with_advice(tmp_path):
+    item = uuid.UUID(int=7)
+    for qrels in ({"q": [item]}, {item: ["a"]}):
+        with pytest.raises(TypeError, match=r"\(UUID\) cannot be saved: .*of a UUID its str\(\), on both sides"):
+            save(hr.evaluate(qrels, qrels), tmp_path / "e.jsonl")
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -192,7 +226,7 @@ def test_items_that_no_file_can_hold(tmp_path):
         (lambda lines: [lines[0].replace('"unique": false, ', ""), *lines[1:]], "lacks 'unique'"),
         (
             lambda lines: [lines[0].replace('"match": null', '"match": "overlap(9)"'), *lines[1:]],
-            "share must be above 0",
+            r"e.jsonl: its matcher is overlap\(9\): share must be above 0",
         ),
     ],
 )

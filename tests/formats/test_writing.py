@@ -217,6 +217,26 @@ def test_a_run_that_cannot_be_written(tmp_path, kind, run, told):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["gold.jsonl", "gold.json", "gold.csv.gz", "gold.trec", "gold.parquet"])
+@pytest.mark.parametrize("folder", ["nowhere", "file"])
+def test_a_file_that_cannot_be_made_is_named_as_it_was_asked_for(tmp_path, name, folder):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    (tmp_path / "file").write_text("")
+    with pytest.raises((FileNotFoundError, NotADirectoryError)) as raised:
+        write_qrels({"q": ["a"]}, tmp_path / folder / name)
+    assert raised.value.filename == str(tmp_path / folder / name)
+    assert raised.value.filename2 is None
+
+
+def test_a_folder_is_not_replaced(tmp_path):
+    (tmp_path / "gold.jsonl").mkdir()
+    with pytest.raises(OSError, match=r"gold\.jsonl'$") as raised:
+        write_qrels({"q": ["a"]}, tmp_path / "gold.jsonl")
+    assert raised.value.filename == str(tmp_path / "gold.jsonl")
+    assert list(tmp_path.iterdir()) == [tmp_path / "gold.jsonl"]
+
+
 def test_the_end_of_the_name_says_the_format(tmp_path):
     with pytest.raises(ValueError, match=r"gold.txt: the end of its name stands for no format"):
         write_qrels({"q": ["a"]}, tmp_path / "gold.txt")
