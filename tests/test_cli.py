@@ -139,7 +139,8 @@ def test_json_has_everything_unrounded(hitrate, folder):
     assert found["errors"] == {"q3": "TimeoutError: late"}
     assert found["rules"] == {"match": None, "unique": False, "relevance_level": None}
     assert err.splitlines() == [
-        "note: 2 without relevant items or judgements, in no mean: q2, q4",
+        "note: 1 without relevant items, in no mean: q2",
+        "note: 1 without judgements, in no mean: q4",
         "note: 1 not in the run, a miss each: q5",
         "note: 1 whose retrieval failed, a miss each: q3",
     ]
@@ -222,6 +223,21 @@ def test_a_matcher_of_texts(hitrate, folder):
         code, out, err = hitrate(f"eval texts.jsonl chunks.jsonl -k 1 -m hit_rate --match {rule} -f json")
         assert (code, json.loads(out)["scores"][0]["value"]) == (0, value)
         assert ("warning: no relevant text was ever retrieved" in err) == (not value)
+        assert json.loads(out)["rules"]["match"] == re.sub("=(.*)", r"(\1)", rule)
+
+
+def test_a_matcher_of_spans(hitrate, folder):
+    hr.write_qrels({"q": [hr.Span("refunds.md", 0, 100)]}, folder / "gold.jsonl")
+    hr.write_run({"q": [hr.Span("refunds.md", 60, 200)]}, folder / "run.jsonl")
+    rules = {
+        "span_overlap": 1.0,
+        "span_overlap=0.4": 1.0,
+        "span_overlap=0.5": 0.0,
+        "span_overlap(0.2, of='union')": 1.0,
+    }
+    for rule, value in rules.items():
+        code, out, _ = hitrate(f'eval gold.jsonl run.jsonl -k 1 -m hit_rate --match "{rule}" -f json')
+        assert (code, json.loads(out)["scores"][0]["value"]) == (0, value)
 
 
 def test_unique_and_relevance_level(hitrate, folder):
@@ -335,7 +351,7 @@ def test_compare(hitrate):
     code, out, err = hitrate("compare gold.jsonl broken.jsonl good.jsonl -m hit_rate@3,mrr@10")
     assert (code, err) == (0, "")
     rows = [line.split() for line in out.splitlines()]
-    assert rows[0] == ["old", "new", "difference", "p", "(Holm)", "won", "lost", "verdict"]
+    assert rows[0] == ["old", "new", "difference", "p", "by", "Holm", "won", "lost", "verdict"]
     assert rows[1] == ["hit_rate@3", "0.200", "0.900", "+0.700", "<", "0.001", "70", "0", "better"]
     assert rows[3][:4] == ["mrr@10", "0.200", "0.700", "+0.500"]
     assert out.splitlines()[-4:-2] == ["old broken.jsonl, new good.jsonl", "100 queries compared"]
@@ -359,7 +375,7 @@ def test_different_gold_is_refused_unless_told(hitrate, folder):
     code, out, err = hitrate("compare old.jsonl new.jsonl")
     assert (code, out) == (2, "")
     assert err.startswith("error: the relevant items of 1 of 100 queries differ")
-    assert err.endswith("or pass --anyway\n")
+    assert err.endswith("or pass anyway=True\nanyway= is the option --anyway\n")
     assert hitrate("compare old.jsonl new.jsonl --anyway")[0] == 0
 
 
@@ -399,7 +415,8 @@ def test_convert(hitrate, folder):
     assert hr.read_qrels(folder / "gold.txt", "csv") == GOLD
     code, _, err = hitrate("convert qrels gold.txt gold.json")
     assert code == 2
-    assert "pass --from=, one of jsonl" in err
+    assert "pass format=, one of jsonl" in err
+    assert err.endswith("\nformat= is the option --from\n")
 
 
 def test_power(hitrate):
@@ -418,17 +435,22 @@ def test_power(hitrate):
     [
         ("eval gold.jsonl none.jsonl", "none.jsonl: No such file or directory"),
         ("eval gold.jsonl bad.jsonl", "bad.jsonl, line 2: this is no JSON"),
-        ("eval gold.jsonl run.txt", "pass --run-format=, one of jsonl"),
-        ("eval gold.txt good.jsonl", "pass --qrels-format=, one of jsonl"),
+        ("eval gold.jsonl run.txt", "format= is the option --run-format"),
+        ("eval gold.txt good.jsonl", "format= is the option --qrels-format"),
         ("eval gold.jsonl good.jsonl --run-format spam", "format must be one of"),
-        ("eval gold.jsonl good.jsonl --run-format langsmith", "need --run-items="),
+        ("eval gold.jsonl good.jsonl --run-format langsmith", "items= is the option --run-items"),
         ("eval gold.jsonl", "files are saved evaluations"),
         ("eval saved.jsonl --unique --match contains", "leave out --match, --unique"),
         ("eval gold.jsonl good.jsonl -k five", "-k five: expected a whole number"),
         ("eval gold.jsonl good.jsonl -k 0", "k must be at least 1"),
         ("eval gold.jsonl good.jsonl -m spam", "unknown metric 'spam'"),
         ("eval gold.jsonl good.jsonl --match spam", "--match spam: expected same_text"),
-        ("eval gold.jsonl good.jsonl --match overlap", "--match overlap: expected a number"),
+        ("eval gold.jsonl good.jsonl --match overlap", "--match overlap: expected same_text"),
+        ("eval gold.jsonl good.jsonl --match overlap=x", "--match overlap=x: expected same_text"),
+        ("eval gold.jsonl good.jsonl --match overlap=5", "--match overlap=5: share must be above 0 and at most 1"),
+        ("eval gold.jsonl good.jsonl --match contains=0.5", "--match contains=0.5: expected same_text"),
+        ("eval gold.jsonl items=none.jsonl", "error: items=none.jsonl: No such file or directory"),
+        ("eval gold.jsonl items=bad.jsonl", "error: items=bad.jsonl, line 2: this is no JSON"),
         ("eval gold.jsonl good.jsonl --segment topic", "expected 'topic'"),
         ("eval gold.jsonl good.jsonl --fail-under hit_rate@5", "expected METRIC=NUMBER"),
         ("eval gold.jsonl good.jsonl --fail-under 'hit_rate@5>=0.5'", "expected METRIC=NUMBER"),
@@ -443,7 +465,7 @@ def test_power(hitrate):
         ("leaderboard gold.jsonl good.jsonl ./good.jsonl", "good.jsonl is there twice"),
         ("leaderboard gold.jsonl good.jsonl -m mrr,map", "goes by one metric"),
         ("diagnose gold.jsonl good.jsonl -k 1,5", "one cutoff"),
-        ("convert run good.jsonl good.spam", "pass --to=, one of"),
+        ("convert run good.jsonl good.spam", "format= is the option --to"),
         ("power --p 0.8 --delta x", "expected numbers"),
         ("power --p 2", "must be within 0 and 1"),
         ("power --p 0.98 --delta 0.05", "must be within 0 and 1"),
@@ -453,6 +475,7 @@ def test_power(hitrate):
 )
 def test_bad_input_is_a_message_and_exit_code_2(hitrate, folder, line, message):
     (folder / "bad.jsonl").write_text('{"query_id": "q1", "retrieved": ["a"]}\n{oops\n')
+    (folder / "items=bad.jsonl").write_text((folder / "bad.jsonl").read_text())
     (folder / "run.txt").write_text("")
     (folder / "gold.txt").write_text("")
     hr.write_run({"elsewhere": ["gold"]}, folder / "elsewhere.jsonl")
@@ -461,6 +484,7 @@ def test_bad_input_is_a_message_and_exit_code_2(hitrate, folder, line, message):
     code, out, err = hitrate(line)
     assert (code, out) == (2, "")
     assert message in re.sub(r"[\s│]+", " ", err)
+    assert ("is the option" in err) == ("is the option" in message)
     assert "Traceback" not in err
 
 
@@ -479,6 +503,38 @@ def test_a_run_that_found_nothing_is_scored_with_a_warning(hitrate, folder):
     assert code == 0
     assert "0.000 [0.000, 0.037]" in out
     assert err.startswith("warning: no relevant id was ever retrieved: are both in the same id space?")
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="has no such file")
+@pytest.mark.parametrize("run", ["good", "nothing"])
+def test_a_run_may_come_from_a_pipe(folder, run):
+    hr.write_run({query: ["7"] for query in GOLD}, folder / "nothing.jsonl")
+    options = ["-k", "1", "-m", "hit_rate", "-f", "csv"]
+    run = f"{run}.jsonl"
+    piped = ran(
+        "eval", "gold.jsonl", "/dev/stdin", "--run-format", "jsonl", *options, input=(folder / run).read_bytes()
+    )
+    read = ran("eval", "gold.jsonl", run, *options)
+    assert (piped.returncode, piped.stdout, piped.stderr) == (0, read.stdout, read.stderr)
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="has no such file")
+def test_a_golden_set_from_a_pipe_has_no_segments(folder):
+    arguments = ["eval", "/dev/stdin", "good.jsonl", "--qrels-format", "jsonl", "--segment", "topic"]
+    done = ran(*arguments, input=(folder / "gold.jsonl").read_bytes())
+    assert done.returncode == 2
+    assert done.stderr == (
+        b"error: --segment topic: a field of QRELS takes a file, as it is read twice; this is a pipe\n"
+    )
+
+
+def test_what_one_of_two_runs_cannot_score_is_named(hitrate, folder):
+    hitrate("eval gold.jsonl good.jsonl --save all.jsonl")
+    hr.write_qrels({query: GOLD[query] for query in list(GOLD)[1:]}, folder / "gold.jsonl")
+    hitrate("eval gold.jsonl better.jsonl --save most.jsonl")
+    for command in ("compare", "leaderboard --saved"):
+        _, out, _ = hitrate(f"{command} all.jsonl most.jsonl")
+        assert "99 queries compared\n1 left out, which not all can score: q0\n" in out
 
 
 def test_a_fault_of_the_program_is_not_bad_input(hitrate, monkeypatch):

@@ -228,10 +228,10 @@ def convert(  # noqa: PLR0913 - each is an option
     """Write a golden set or a run in another format."""
     fields: dict[str, Any] = {"query_id": query_id, "items": items, "id_key": id_key}
     read, write = (read_qrels, write_qrels) if side is Side.qrels else (read_run, write_run)
-    with named(format="--from=", query_id="--query-id=", items="--items="):
+    with named(format="--from", query_id="--query-id", items="--items"):
         found = read(source, from_, on_error=on_error, **fields)
     say_skipped(found.skipped)
-    with named(format="--to="):
+    with named(format="--to"):
         write(found, target, to)
     note(f"{len(found):,} queries written to {target}")
 

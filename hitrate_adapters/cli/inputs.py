@@ -1,9 +1,9 @@
 """What the arguments name, read and judged."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 
-from hitrate_adapters.core.display import some
+from hitrate_adapters.core.display import asides
 from hitrate_adapters.core.evaluation import Evaluation, Qrels, evaluate
 from hitrate_adapters.core.records import Judge, QueryRecord, Records
 from hitrate_adapters.core.retrieval import Run
@@ -21,11 +21,11 @@ def evaluated(qrels_path: Path, run_paths: list[Path], reading: Reading, *, keep
 
     Of the runs themselves only what was wrong is kept, unless `keep` is true: a run need not fit into memory.
     """
-    options = named(format="--qrels-format=", query_id="--qrels-query-id=", items="--qrels-items=")
+    options = named(format="--qrels-format", query_id="--qrels-query-id", items="--qrels-items")
     with options, waiting(f"{qrels_path.name} is read"):
         qrels = read_qrels(qrels_path, reading.qrels_format, on_error=reading.on_error, **reading.qrels_fields)
     say_skipped(qrels.skipped)
-    with named(format="--run-format=", query_id="--run-query-id=", items="--run-items="):
+    with named(format="--run-format", query_id="--run-query-id", items="--run-items"):
         return [_judged(qrels, path, reading, keep=keep) for path in run_paths]
 
 
@@ -40,13 +40,8 @@ def saved(paths: list[Path], reading: Reading) -> list[Evaluation]:
 
 def say(evaluation: Evaluation) -> None:
     """Say on stderr what is in no mean, and what counts as a miss though nothing was looked for."""
-    for queries, what in (
-        (evaluation.unscored, "without relevant items or judgements, in no mean"),
-        (evaluation.missing, "not in the run, a miss each"),
-        (evaluation.errors, "whose retrieval failed, a miss each"),
-    ):
-        if queries:
-            note(f"{len(queries):,} {what}: {some(queries)}")
+    for line in asides(evaluation):
+        note(line)
 
 
 def segment_of(given: str, qrels_path: Path, reading: Reading) -> dict[str, str]:
@@ -56,6 +51,8 @@ def segment_of(given: str, qrels_path: Path, reading: Reading) -> dict[str, str]
         return read_texts(given, texts="segment")
     if file and Path(file).is_file():
         return read_texts(file, texts=field)
+    if qrels_path.is_fifo():
+        raise ValueError(f"--segment {given}: a field of QRELS takes a file, as it is read twice; this is a pipe")
     return read_texts(qrels_path, reading.qrels_format, ids=reading.qrels_query_id or "query_id", texts=given)
 
 
@@ -67,7 +64,7 @@ def texts_of(path: Path | None, part: str) -> dict[str, str] | None:
 
 
 def _judged(qrels: Qrels, path: Path, reading: Reading, *, keep: bool) -> Evaluation:
-    if not keep:
+    if not keep and path.is_file():  # nothing can be read from a pipe again
         place = Place(path, reading.on_error)
         evaluation = _streamed(qrels, place, reading)
         if evaluation is not None:
@@ -112,7 +109,7 @@ def _streamed(qrels: Qrels, place: Place, reading: Reading) -> Evaluation | None
     )
 
 
-def say_skipped(skipped: list[str]) -> None:
+def say_skipped(skipped: Sequence[str]) -> None:
     """Say on stderr how many rows could not be read."""
     if skipped:
         note(f"{len(skipped):,} rows were left out; the first: {skipped[0]}")

@@ -4,11 +4,12 @@ from typing import Any
 
 from hitrate_adapters import __version__
 from hitrate_adapters.core.causes import ADVICE, NEEDS
-from hitrate_adapters.core.comparison import Comparisons, p_value
+from hitrate_adapters.core.comparison import Comparisons, notes, p_value
 from hitrate_adapters.core.diagnosis import Diagnosis
 from hitrate_adapters.core.display import some
 from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.leaderboard import Leaderboard
+from hitrate_adapters.core.matching import name_of
 from hitrate_adapters.core.metrics import Metric
 from hitrate_adapters.core.scores import Score
 from hitrate_adapters.core.segments import Segments
@@ -25,13 +26,11 @@ def of_evaluation(
 ) -> Result:
     """Return the scores of an evaluation, and those of its segments."""
     scores = {metric: evaluation.score(metric) for metric in metrics}
-    grids, rows = [_by_cutoff(scores)], [_row(score) for score in scores.values()]
+    grids, rows, rules = [_by_cutoff(scores)], [_row(score) for score in scores.values()], evaluation.judge.rules
     data: dict[str, Any] = {
         "hitrate_adapters": __version__,
         "run": name,
-        "rules": {
-            rule: value if rule != "match" else value and str(value) for rule, value in evaluation.judge.rules.items()
-        },
+        "rules": {**rules, "match": rules["match"] and name_of(rules["match"])},
         "queries": len(evaluation),
         "unscored": list(evaluation.unscored),
         "missing": list(evaluation.missing),
@@ -55,7 +54,7 @@ def of_evaluation(
 def of_comparisons(comparisons: Comparisons, names: tuple[str, str], checks: list[Check]) -> Result:
     """Return what the comparison of two runs says by each metric."""
     many = len(comparisons) > 1
-    grid = [["", "old", "new", "difference", "p (Holm)" if many else "p", "won", "lost", "verdict"]]
+    grid = [["", "old", "new", "difference", "p by Holm" if many else "p", "won", "lost", "verdict"]]
     lines = [f"old {names[0]}, new {names[1]}"]
     for metric, each in comparisons.items():
         difference = "{:+.3f}\n[{:.3f}, {:.3f}]".format(each.difference, *each.interval)
@@ -63,10 +62,7 @@ def of_comparisons(comparisons: Comparisons, names: tuple[str, str], checks: lis
         scores = (f"{each.old:.3f}", f"{each.new:.3f}")
         grid.append([metric, *scores, difference, p_value(each.adjusted, ""), *counts, each.verdict])
     first = next(iter(comparisons.values()))
-    lines.append(
-        f"{first.n:,} queries compared"
-        + (f", {len(first.left_out):,} left out: {some(first.left_out)}" if first.left_out else "")
-    )
+    lines += notes(first.n, first.left_out)
     shown = [f"{each.detectable:.3f} in {name}" for name, each in comparisons.items() if each.detectable is not None]
     if shown:
         lines.append(f"so many queries show, in {POWER:.0%} of trials, a difference of {', '.join(shown)}")
@@ -88,7 +84,7 @@ def of_comparisons(comparisons: Comparisons, names: tuple[str, str], checks: lis
 def of_leaderboard(board: Leaderboard) -> Result:
     """Return the ranking of several runs."""
     metric = next(iter(board.scores.values())).metric
-    grid = [["", str(metric), "behind the best", "p (Holm)", "won", "lost", "verdict"]]
+    grid = [["", str(metric), "behind the best", "p by Holm", "won", "lost", "verdict"]]
     for name, score in board.scores.items():
         rest = ["", "", "", "", "best"]
         if name in board.behind:
@@ -97,10 +93,6 @@ def of_leaderboard(board: Leaderboard) -> Result:
             rest = [difference, p_value(each.adjusted, ""), f"{len(each.won):,}", f"{len(each.lost):,}", each.verdict]
         grid.append([name, cell(score, "\n"), *rest])
     n = board.scores[board.best].n
-    lines = [
-        f"{n:,} queries compared"
-        + (f", {len(board.left_out):,} left out: {some(board.left_out)}" if board.left_out else "")
-    ]
     data = {
         "hitrate_adapters": __version__,
         "metric": str(metric),
@@ -109,7 +101,7 @@ def of_leaderboard(board: Leaderboard) -> Result:
         "runs": board.rows(),
         "together": list(board.together),
     }
-    return Result(f"hitrate leaderboard {metric}", [grid], board.rows(), data, lines)
+    return Result(f"hitrate leaderboard {metric}", [grid], board.rows(), data, notes(n, board.left_out))
 
 
 def of_diagnosis(diagnosis: Diagnosis, score: Score) -> Result:

@@ -31,7 +31,7 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
             try:
                 if takes_reading:
                     given["reading"] = Reading(**{name: given.pop(name) for name in shared})
-                with named(anyway="--anyway", id_key="--id-key=", match="--match="):
+                with named(anyway="--anyway", id_key="--id-key", match="--match"):
                     run(**given)
             except (OSError, ValueError, TypeError, ImportError) as error:
                 note("\n".join([_told(error), *getattr(error, "__notes__", ())]), "error")
@@ -48,12 +48,14 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def named(**options: str) -> Iterator[None]:
-    """Name, in what is raised inside, the options that stand for arguments of the library."""
+    """Say, below what is raised inside, which option stands for an argument of the library that it speaks of."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        arguments = rf"\b({'|'.join(options)})=(?:True\b)?"
-        raise ValueError(re.sub(arguments, lambda found: options[found[1]], str(error))) from error
+        for argument, option in options.items():
+            if re.search(rf"\b{argument}=(True\b|(?!\w))", str(error)):  # and not a file that is called items=a.jsonl
+                error.add_note(f"{argument}= is the option {option}")
+        raise
 
 
 def _told(error: Exception) -> str:
