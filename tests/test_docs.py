@@ -33,6 +33,10 @@ NEEDS = {
 }
 
 
+NO_FRAMEWORK = {"all", "cli", "parquet", "examples", "test", "lint", "bench", "docs"}
+"""Extras that are no framework's."""
+
+
 def test_python_blocks_have_no_other_name():
     for page in PAGES:
         fences = re.findall(r"^\s*```(\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -85,7 +89,7 @@ def test_comparison_names_every_floor():
     floors = {
         extra: [package.partition(",")[0] for package in packages]
         for extra, packages in extras.items()
-        if extra not in ("all", "cli", "examples", "test", "lint", "bench", "docs")
+        if extra not in NO_FRAMEWORK
     }
     floors["ragas"] = floors["ragas"][:1]  # and what RAGAS needs
     assert named == floors
