@@ -235,5 +235,5 @@ def p_value(p: float, equals: str = "= ") -> str:
 
 def notes(n: int, left_out: Sequence[Hashable]) -> list[str]:
     """Return the lines below a table."""
-    lines = [f"{n} {'query' if n == 1 else 'queries'} compared"]
-    return [*lines, f"{len(left_out)} left out, which not all can score: {some(left_out)}"] if left_out else lines
+    lines = [f"{n:,} {'query' if n == 1 else 'queries'} compared"]
+    return [*lines, f"{len(left_out):,} left out, which not all can score: {some(left_out)}"] if left_out else lines

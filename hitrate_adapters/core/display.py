@@ -7,7 +7,7 @@ from itertools import islice
 
 from .metrics import METRICS, Cutoffs, metrics_at
 
-__all__ = ["columns", "html", "one_of", "remarks", "some", "text"]
+__all__ = ["asides", "columns", "html", "one_of", "remarks", "some", "text"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,13 @@ def _grid(evaluation: Evaluation, k: Cutoffs) -> list[list[str]]:
 
 def remarks(evaluation: Evaluation) -> list[str]:
     """Return how many queries were scored, then a line for each thing that a table must not hide."""
-    notes = [f"{len(evaluation)} {'query' if len(evaluation) == 1 else 'queries'} scored"]
+    scored = f"{len(evaluation):,} {'query' if len(evaluation) == 1 else 'queries'} scored"
+    return [scored, *asides(evaluation), *(f"warning: {_line(message, 200)}" for message in evaluation.warnings)]
+
+
+def asides(evaluation: Evaluation) -> list[str]:
+    """Return a line for each kind of queries that are in no mean, or that are misses without anything retrieved."""
+    notes = []
     unscored, qrels = evaluation.unscored, evaluation.qrels
     for ids, what in (
         ([query_id for query_id in unscored if query_id in qrels], "without relevant items, in no mean"),
@@ -65,8 +71,8 @@ def remarks(evaluation: Evaluation) -> list[str]:
         (evaluation.errors, "whose retrieval failed, a miss each"),
     ):
         if ids:
-            notes.append(f"{len(ids)} {what}: {some(ids)}")
-    return notes + [f"warning: {_line(message, 200)}" for message in evaluation.warnings]
+            notes.append(f"{len(ids):,} {what}: {some(ids)}")
+    return notes
 
 
 def one_of(items: Iterable[Hashable]) -> str:

@@ -226,6 +226,14 @@ def test_the_same_gold_in_another_form_is_the_same():
     assert new.compare(old, "hit_rate@5").tied == ("q",)
 
 
+def test_the_verdict_goes_by_p_where_the_interval_says_otherwise():
+    old = hr.evaluate({q: ["a"] for q in range(25)}, {q: ["b"] if q < 5 else ["a"] for q in range(25)})
+    new = hr.evaluate(old.qrels, dict(old.qrels))
+    assert str(new.compare(old, "hit_rate@5")) == (
+        "+0.200 [0.006, 0.364], p = 0.062; 5 won, 0 lost, n = 25: cannot be resolved at this size"
+    )
+
+
 def test_other_grades_are_other_gold():
     new, old = hr.evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a"]}), hr.evaluate({"q": {"a": 2, "b": 1}}, {"q": ["a"]})
     with pytest.raises(ValueError, match="of 1 of 1 queries differ"):
