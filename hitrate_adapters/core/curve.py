@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .display import columns
 from .items import text_of
-from .matching import check_number, compared
+from .matching import check_number, compares_of
 from .metrics import Metric, cutoff
 from .records import Records
+from .retrieval import Run
 from .scores import Score
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
 
 Texts = Mapping[Any, str] | None
-"""Retrieved item -> its text; None where the items are texts."""
+"""Retrieved item -> its text, or of spans document -> text; None where the items are texts."""
 
 Size = Callable[[str], float]
 """Text -> how much context it takes: characters (`len`), or tokens by your model's own tokeniser."""
@@ -89,7 +90,7 @@ def curve(evaluation: Evaluation, metric: str | Metric, up_to: int | None, texts
         raise ValueError(f"a curve is over every k, and {str(metric)!r} has one: leave it out, and see up_to=")
     deepest = cutoff(up_to) or max(1, *(record.n_retrieved for record in evaluation.records.tally[0]))
     contexts = None
-    if texts is not None or _are_texts(evaluation):
+    if texts is not None or compares_of(evaluation.judge.match) == "texts":
         contexts = list(_contexts(evaluation, texts, size).values())
     points: list[Point] = []
     for k in range(1, deepest + 1):
@@ -103,23 +104,21 @@ def curve(evaluation: Evaluation, metric: str | Metric, up_to: int | None, texts
 def within(evaluation: Evaluation, budget: float, texts: Texts, size: Size) -> Evaluation:
     """Return the evaluation of what fits a budget; see `Evaluation.within`."""
     check_number("budget", budget, above=0)
-    if texts is None and not _are_texts(evaluation):
-        raise ValueError("a budget needs the texts of what was retrieved: texts= of item -> text")
+    if texts is None and (kind := compares_of(evaluation.judge.match)) != "texts":
+        own = "; or, where your matcher compares texts, set its attribute compares to 'texts'" if kind is None else ""
+        raise ValueError(f"a budget needs the texts of what was retrieved: texts= of item -> text{own}")
     contexts = _contexts(evaluation, texts, size)
     depths = {query_id: bisect_right(sums, budget) - 1 for query_id, sums in contexts.items()}
-    run = {query_id: _ranking(evaluation, query_id)[: depths[query_id]] for query_id in depths}
+    fits = {query_id: _ranking(evaluation, query_id)[:depth] for query_id, depth in depths.items()}
+    shown = {query_id: fits.get(query_id, items) for query_id, items in evaluation.run.items()}
     cut = replace(
         evaluation,
         records=Records.of({query_id: evaluation[query_id].cut(depth) for query_id, depth in depths.items()}),
-        run={query_id: run.get(query_id, items) for query_id, items in evaluation.run.items()},
+        run=Run(shown, getattr(evaluation.run, "errors", {})),
+        uncut=evaluation.uncut or evaluation,
     )
     vars(cut)["warnings"] = evaluation.warnings  # a budget in which nothing was found is no mistake in the ids
     return cut
-
-
-def _are_texts(evaluation: Evaluation) -> bool:
-    """Tell whether what is retrieved is surely texts."""
-    return compared("auto", evaluation.judge.match) == "texts"
 
 
 def _ranking(evaluation: Evaluation, query_id: Hashable) -> list[Hashable]:
@@ -132,19 +131,20 @@ def _contexts(evaluation: Evaluation, texts: Texts, size: Size) -> dict[Hashable
         raise TypeError(f"texts must be a mapping of item -> text, got {type(texts).__name__}")
     if not callable(size):
         raise TypeError(f"size must be a function of a text, such as len, got {size!r}")
+    are_spans = compares_of(evaluation.judge.match) == "spans"
     sizes: dict[Hashable, float] = {None: 0}
     contexts = {}
     for query_id in evaluation:
         ranking = _ranking(evaluation, query_id)
         for item in ranking:
             if item not in sizes:
-                sizes[item] = _size(item, query_id, texts, size)
+                sizes[item] = _size(item, query_id, texts, size, are_spans=are_spans)
         contexts[query_id] = list(accumulate(map(sizes.__getitem__, ranking), initial=0.0))
     return contexts
 
 
-def _size(item: Hashable, query_id: Hashable, texts: Texts, size: Size) -> float:
-    text = text_of(item, texts)
+def _size(item: Hashable, query_id: Hashable, texts: Texts, size: Size, *, are_spans: bool) -> float:
+    text = text_of(item, texts, are_spans=are_spans)
     if text is None:
         has = "texts= has none" if texts is not None and item not in texts else "it is no str"
         raise ValueError(f"no text of {item!r:.80}, retrieved for query {query_id!r}: {has}, and its size is unknown")

@@ -63,10 +63,12 @@ def remarks(evaluation: Evaluation) -> list[str]:
 def asides(evaluation: Evaluation) -> list[str]:
     """Return a line for each kind of queries that are in no mean, or that are misses without anything retrieved."""
     notes = []
-    unscored, qrels = evaluation.unscored, evaluation.qrels
+    unscored, failed = evaluation.unscored, getattr(evaluation.run, "errors", {})
+    unjudged = [query_id for query_id in unscored if query_id not in evaluation.qrels]
     for ids, what in (
-        ([query_id for query_id in unscored if query_id in qrels], "without relevant items, in no mean"),
-        ([query_id for query_id in unscored if query_id not in qrels], "without judgements, in no mean"),
+        ([query_id for query_id in unscored if query_id in evaluation.qrels], "without relevant items, in no mean"),
+        ([query_id for query_id in unjudged if query_id not in failed], "without judgements, in no mean"),
+        ([query_id for query_id in unjudged if query_id in failed], "that could not be read or judged, in no mean"),
         (evaluation.missing, "not in the run, a miss each"),
         (evaluation.errors, "whose retrieval failed, a miss each"),
     ):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import display
 from .intervals import mean_interval
-from .items import relevant_items
-from .matching import compared, name_of
+from .items import in_order, is_absent, relevant_items
+from .matching import compares_of, name_of
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Match, Matcher, QueryRecord, Records
 from .retrieval import Run
@@ -53,11 +53,13 @@ class Evaluation:
     errors: Mapping[Hashable, Exception]
     """Query id -> what its retrieval raised; each is a miss."""
     qrels: Qrels
-    """The judgements it was made from (not a copy)."""
+    """The judgements it was made from: not a copy, unless it had to make lists of iterators."""
     run: RunLike
-    """The run it was made from (not a copy)."""
+    """The run it was made from: not a copy, unless it had to make lists of iterators."""
     judge: Judge
     """The rules of judging."""
+    uncut: Evaluation | None = None
+    """The evaluation that `within` cut to a budget; None where it was not cut."""
 
     def hit_rate(
         self, k: int | None = None, theta: float | None = None, *, weights: Mapping[Any, float] | None = None
@@ -177,8 +179,8 @@ class Evaluation:
         Args:
             metric: a metric without a cutoff, such as "hit_rate", "recall" or "hit_rate>=0.5".
             up_to: the last k. None: the length of the longest ranking.
-            texts: retrieved item -> its text. Without them the size of the context is not known, unless the matcher
-                compares texts.
+            texts: retrieved item -> its text; of spans, document -> text will do. Without them the size of the context
+                is not known, unless the matcher compares texts.
             size: how much context a text takes: `len` is characters; your model's tokeniser counts tokens.
 
         Raises:
@@ -202,7 +204,8 @@ class Evaluation:
 
         Args:
             budget: how much context there is, in the unit of `size`.
-            texts: retrieved item -> its text; not needed where the matcher compares texts.
+            texts: retrieved item -> its text; of spans, document -> text will do. Not needed where the matcher compares
+                texts, as one of your own does whose attribute `compares` is "texts".
             size: as for `curve`.
 
         Raises:
@@ -342,6 +345,7 @@ class Evaluation:
         records = self.records + other.records
         unscored = dict.fromkeys(self.unscored + other.unscored)  # a run may hold more queries than its shard of qrels
         judged = [{q: shard.run[q] for q in shard.qrels if q in shard.run} for shard in (self, other)]
+        failed = {q: error for shard in (self, other) for q, error in getattr(shard.run, "errors", {}).items()}
         qrels = {**self.qrels, **other.qrels}
         unjudged = {q: items for q, items in (*self.run.items(), *other.run.items()) if q not in qrels}
         return Evaluation(
@@ -350,8 +354,9 @@ class Evaluation:
             missing=self.missing + other.missing,
             errors={**self.errors, **other.errors},
             qrels=qrels,
-            run={**judged[0], **judged[1], **unjudged},
+            run=Run({**judged[0], **judged[1], **unjudged}, failed),
             judge=self.judge,
+            uncut=None if self.uncut is other.uncut is None else (self.uncut or self) + (other.uncut or other),
         )
 
     def __getitem__(self, query_id: Hashable) -> QueryRecord:
@@ -404,7 +409,8 @@ def evaluate(
 
     Args:
         qrels: query id -> relevant items (a list or set of ids or texts), or item -> grade.
-        run: query id -> retrieved items, best first, or item -> score (ties by item, descending, as in trec_eval).
+        run: query id -> retrieved items, best first, or item -> score (ties by item, descending, as in trec_eval). Of
+            iterators, on either side, lists are made, since they can be read only once.
         match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`: `same_text`, `contains`,
             `overlap(share)`, `similar(share)`, `span_overlap(share)` or your own. None: equality.
         unique: drop repeats from each ranking before any cutoff; for rankings of document ids made from chunks.
@@ -429,6 +435,7 @@ def evaluate(
             f"qrels and run share no query id: qrels has {display.one_of(qrels)}, the run has {display.one_of(run)}"
         )
     judge = Judge(match=match, unique=unique, relevance_level=relevance_level)
+    qrels, run = _read_once(qrels), _read_once(run)
     records = judge.judge_all(qrels, run)
     if not records:
         raise ValueError(f"none of {len(qrels)} queries can be scored: none has a relevant item")
@@ -452,9 +459,12 @@ def evaluate(
 def evaluate_sound(qrels: Qrels, run: Run, judge: Judge) -> tuple[Evaluation, dict[Hashable, Exception]]:
     """Return an evaluation in which queries that cannot be judged are unscored, and what judging each of them raises.
 
+    The `errors` of its run, unlike its own, have that too.
+
     Raises that where it leaves no query that can be scored.
     """
     match, unique, level = judge.match, judge.unique, judge.relevance_level
+    qrels, run = _read_once(qrels), Run(_read_once(run), run.errors)
     try:
         return evaluate(qrels, run, match=match, unique=unique, relevance_level=level), {}
     except Exception as error:
@@ -464,7 +474,8 @@ def evaluate_sound(qrels: Qrels, run: Run, judge: Judge) -> tuple[Evaluation, di
         sound = {query_id: relevant for query_id, relevant in qrels.items() if query_id not in faults}
         if not any(map(relevant_items, sound.values())):
             raise next(iter(faults.values()), error) from None
-    rest = Run({query_id: [] if query_id in faults else items for query_id, items in run.items()}, run.errors)
+    rest = {query_id: [] if query_id in faults else items for query_id, items in run.items()}
+    rest = Run(rest, {**run.errors, **faults})
     evaluation = evaluate(sound, rest, match=match, unique=unique, relevance_level=level)
     return replace(evaluation, judge=judge), faults
 
@@ -491,7 +502,7 @@ def evaluate_rows(
         try:
             relevant, retrieved = read(row)
         except Exception as error:
-            unread[query_id] = error
+            unread[query_id] = run.errors[query_id] = error
             continue
         qrels[query_id] = relevant
         if isinstance(retrieved, Exception):
@@ -502,6 +513,14 @@ def evaluate_rows(
         raise next(iter(unread.values()))
     evaluation, faults = evaluate_sound(qrels, run, judge)
     return evaluation, unread | faults
+
+
+def _read_once(given: Mapping[Any, Items]) -> Mapping[Any, Items]:
+    """Return the mapping with a list in the place of each iterator among its values."""
+    if not any(issubclass(kind, Iterator) for kind in set(map(type, given.values()))):
+        return given
+    lists = {query_id: list(items) if isinstance(items, Iterator) else items for query_id, items in given.items()}
+    return Run(lists, given.errors) if isinstance(given, Run) else lists
 
 
 _NO_IDS = "every retrieved item is None: where are the ids? (a wrong key or attribute gives None)"
@@ -518,13 +537,13 @@ def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
     retrieved = [item for query_id in records if query_id in run for item in run[query_id]]
     if not retrieved:
         return
-    if all(item is None for item in retrieved):
+    if all(map(is_absent, retrieved)):
         yield _NO_IDS
         return
-    gold = {item: None for query_id in records for item in evaluation.qrels[query_id]}
+    gold = {item: None for query_id in records for item in in_order(evaluation.qrels[query_id])}
     both_sides = f"The qrels have {display.one_of(gold)}, the run has {display.one_of(retrieved)}"
     if match is not None:
-        kind = compared("auto", match).removesuffix("s")
+        kind = (compares_of(match) or "items").removesuffix("s")
         yield f"no relevant {kind} was ever retrieved, by match={name_of(match)}. {both_sides}"
     elif gold.keys().isdisjoint(retrieved) and not any(map(gold.__contains__, _unjudged_ids(evaluation))):
         if any(len(item.split()) > 1 for item in gold if isinstance(item, str)):

@@ -20,7 +20,7 @@ def relevant_items(relevant: Items) -> set[Hashable] | dict[Hashable, float]:
     """Return a set where all grades above 0 are 1, else item -> grade above 0. Raises TypeError or ValueError."""
     if isinstance(relevant, set):
         return relevant
-    _refuse_string(relevant, "relevant")
+    _refuse(relevant, "relevant")
     if not isinstance(relevant, (dict, Mapping)):  # dict first: Mapping alone takes longer to ask
         try:
             return set(relevant)
@@ -48,7 +48,7 @@ def ranked_items(retrieved: Items) -> list[Hashable]:
     """Return the retrieved items, best first. Raises TypeError or ValueError."""
     if isinstance(retrieved, list):
         return retrieved
-    _refuse_string(retrieved, "retrieved")
+    _refuse(retrieved, "retrieved")
     if isinstance(retrieved, (set, frozenset)):
         raise TypeError(
             f"retrieved items are a {type(retrieved).__name__}, which has no order: "
@@ -69,7 +69,7 @@ def grades_of(relevant: Items) -> dict[Hashable, float]:
     """Return item -> grade as it was given, in order; 1 for each item of a collection without grades."""
     if isinstance(relevant, Mapping):
         return dict(relevant)
-    _refuse_string(relevant, "relevant")
+    _refuse(relevant, "relevant")
     return dict.fromkeys(relevant, 1)
 
 
@@ -96,13 +96,21 @@ def string_id(found: object) -> str | None:
     return str(found) if isinstance(found, Integral) and not isinstance(found, bool) else None
 
 
-def text_of(item: object, texts: Mapping[Any, str] | None = None) -> str | None:
+def text_of(item: object, texts: Mapping[Any, str] | None = None, *, are_spans: bool = False) -> str | None:
     """Return the text of an item: what `texts` has for it, or without them the item itself; None where that is no str.
+
+    Of items that are spans, `texts` may have the documents that they are parts of.
 
     >>> text_of("d1", {"d1": "Refunds take five days."}), text_of("Shipping is free."), text_of("d2", {})
     ('Refunds take five days.', 'Shipping is free.', None)
+    >>> text_of(("d1", 0, 7), {"d1": "Refunds take five days."}, are_spans=True)
+    'Refunds'
     """
     found = item if texts is None else texts.get(item)
+    if found is None and texts is not None and are_spans and isinstance(item, tuple) and len(item) == 3:
+        document, start, end = item
+        whole = texts.get(document)
+        return whole[start:end] or None if isinstance(whole, str) else None
     return found if isinstance(found, str) else None
 
 
@@ -110,8 +118,21 @@ def is_absent(item: object) -> bool:
     """Tell whether an item is None or NaN, pandas' NA among them, whose comparisons have no truth value."""
     try:
         return item is None or bool(item != item)  # noqa: PLR0124 - NaN
-    except (TypeError, ValueError):
+    except TypeError:
         return True
+    except ValueError:  # an array, which is something
+        return False
+
+
+def in_order(items: Iterable[Hashable]) -> list[Hashable]:
+    """Return the items, without repeats, in the same order in every run of Python: of a set by type, then by repr.
+
+    >>> in_order({"d7", "d2", 3}), in_order(["d7", "d2", "d7"])
+    ([3, 'd2', 'd7'], ['d7', 'd2'])
+    """
+    if isinstance(items, (set, frozenset)):
+        return sorted(items, key=lambda item: (type(item).__name__, repr(item)))
+    return list(dict.fromkeys(items))
 
 
 def are_new(items: list[Hashable]) -> list[bool]:
@@ -137,6 +158,13 @@ def _by_score(scores: Mapping[Any, float]) -> list[Hashable]:
         ) from None
 
 
-def _refuse_string(items: object, side: str) -> None:
+def _refuse(items: object, side: str) -> None:
+    """Raise TypeError for what only looks like a collection of items."""
     if isinstance(items, (str, bytes, bytearray)):
         raise TypeError(f"{side} items are the string {items!r:.60}: pass a list, such as [{items!r:.60}]")
+    if hasattr(items, "to_dict") and hasattr(items, "index") and not isinstance(items, Mapping):  # of pandas
+        number = "grade" if side == "relevant" else "score"
+        raise TypeError(
+            f"{side} items are a {type(items).__name__}: pass its .tolist() where its values are the items, its "
+            f".to_dict() where its index has them (item -> {number})"
+        )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import fsum, isfinite
+from numbers import Integral
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from .display import one_of
 from .evaluation import Evaluation, Qrels, RunLike
 from .items import Items, grades_of, in_form_of, is_absent, ranked_items, text_of
-from .matching import _fold, _likeness, _share_held, check_number, compared, contains
+from .matching import _fold, _likeness, _share_held, check_number, compares_of, contains
 from .metrics import cutoff
 from .scores import Score
 
@@ -116,7 +118,12 @@ def missing_labels(
     if texts is not None and not isinstance(texts, Mapping):
         raise TypeError(f"texts must be a mapping of item -> text, got {type(texts).__name__}")
     qrels, judge = evaluation.qrels, evaluation.judge
-    text = _reader(compared("auto", judge.match), texts)
+    kind = compares_of(judge.match)
+    has_texts = texts is not None or kind == "texts"
+
+    def text(item: Hashable) -> str | None:
+        return text_of(item, texts, are_spans=kind == "spans") if has_texts else None
+
     found: list[Candidate] = []
     known: dict[Hashable, bool] = {}
     for query_id in evaluation:
@@ -131,7 +138,10 @@ def missing_labels(
                 nth, share, relevant = min(signs, key=lambda each: (each[0], -each[1]))
                 found.append(Candidate(query_id, item, grades[relevant], rank, relevant, _WHY[nth], share))
     if not any(known.values()):
-        raise ValueError(f"no text of any item is known, such as {next(iter(known))!r:.60}: give texts=, item -> text")
+        own = "; or, where your matcher compares texts, set its attribute compares to 'texts'" if kind is None else ""
+        raise ValueError(
+            f"no text of any item is known, such as {next(iter(known))!r:.60}: give texts=, item -> text{own}"
+        )
     found.sort(key=lambda each: (_WHY.index(each.why), -each.share, each.rank))
     labelled = add_labels(qrels, [candidate._asdict() for candidate in found])
     accepted = replace(evaluation, qrels=labelled, records=judge.judge_all(labelled, evaluation.run))
@@ -182,7 +192,7 @@ def pool(qrels: Qrels, runs: Mapping[str, RunLike], *, depth: int = 10, labels: 
                 error.add_note(f"in query {query_id!r} of the run {name!r}")
                 raise
             for item, rank in _ranks(ranking).items():
-                if not (item is None or item in grades):
+                if not (is_absent(item) or item in grades):
                     ranks.setdefault(item, {})[name] = rank
         for item, by in ranks.items():
             row = {"query_id": query_id, "item": item, "grade": None, "rank": min(by.values()), "runs": tuple(by)}
@@ -193,8 +203,9 @@ def pool(qrels: Qrels, runs: Mapping[str, RunLike], *, depth: int = 10, labels: 
 def add_labels(qrels: Qrels, rows: Iterable[Mapping[str, Any]]) -> dict[Any, Items]:
     """Return a new golden set with the judgements of rows, as `pool` and `MissingLabels.rows` give them.
 
-    A row needs `query_id`, `item` and `grade`; more than 0 is relevant. A grade that is None or NaN is not judged yet,
-    and adds nothing. Sets stay sets, and keep what is relevant only; item -> grade stays that, and keeps every grade.
+    A row needs `query_id`, `item` and `grade`; more than 0 is relevant, as is True. A grade that is None or NaN is not
+    judged yet, and adds nothing. Sets stay sets, and keep what is relevant only; item -> grade stays that, and keeps
+    every grade. A query that is new must have an id of a type that the golden set has, so that 1 does not pass by "1".
 
     Raises TypeError or ValueError for a row that is something else; says which.
 
@@ -202,17 +213,32 @@ def add_labels(qrels: Qrels, rows: Iterable[Mapping[str, Any]]) -> dict[Any, Ite
     True
     """
     _check_mapping(qrels)
+    if hasattr(rows, "columns"):
+        raise TypeError(f'rows are a {type(rows).__name__}: pass its .to_dict("records")')
     grades = {query_id: grades_of(items) for query_id, items in qrels.items()}
+    kinds = set(map(type, grades))
     for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise TypeError(f"row {number} must be a mapping with query_id, item and grade, got {row!r:.200}")
         missing = [key for key in ("query_id", "item", "grade") if key not in row]
         if missing:
             raise ValueError(f"row {number} has no {' and no '.join(missing)}: {row!r:.200}")
-        if is_absent(grade := row["grade"]):
+        query_id, item, grade = row["query_id"], row["item"], row["grade"]
+        if is_absent(grade):
             continue
+        if is_absent(query_id) or is_absent(item):
+            raise ValueError(f"row {number} is graded, and of query {query_id!r} and item {item!r}: which are they?")
+        if query_id not in grades and kinds and type(query_id) not in kinds:
+            raise ValueError(
+                f"row {number} is of query {query_id!r} ({type(query_id).__name__}), which the golden set has not: its "
+                f"ids are such as {one_of(qrels)}"
+            )
+        if type(grade).__name__ in ("bool", "bool_"):  # NumPy's too
+            grade = int(grade)
         check_number(f"the grade of row {number}", grade)
         if not isfinite(grade):
             raise ValueError(f"the grade of row {number} must be finite, got {grade!r}")
-        grades.setdefault(row["query_id"], {})[row["item"]] = grade
+        grades.setdefault(query_id, {})[item] = grade
     form = next(iter(qrels.values()), {})
     return {query_id: in_form_of(qrels.get(query_id, form), judged) for query_id, judged in grades.items()}
 
@@ -229,20 +255,6 @@ def _sign(text: str | None, gold: str | None) -> tuple[int, float] | None:
     if contains(chunk, whole):
         return (2, 1.0) if whole in chunk else (3, len(chunk) / len(whole))
     return (4, share) if (share := _share_held(chunk, whole)) >= _OVERLAP else None
-
-
-def _reader(compares: str, texts: Mapping[Any, str] | None) -> Callable[[Any], str | None]:
-    """Return a function that gives the text of an item, or None where it is not known."""
-    if texts is None:
-        return text_of if compares == "texts" else lambda _: None
-    if compares != "spans":
-        return lambda item: text_of(item, texts)
-
-    def of_span(item: Any) -> str | None:
-        document = text_of(item[0], texts)
-        return text_of(item, texts) if document is None else document[item[1] : item[2]]
-
-    return of_span
 
 
 def _short(item: Hashable) -> str:
@@ -273,8 +285,8 @@ def _check_runs(qrels: Qrels, runs: Mapping[str, RunLike]) -> None:
 
 
 def _at_least_one(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an int of at least 1, got {value!r}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
-    return value
+    return int(value)

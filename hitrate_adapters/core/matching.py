@@ -36,7 +36,8 @@ _TYPED = {
 }
 _SIGN = f"[{''.join(_TYPED)}]"
 _LONG = 4_000  # characters: of longer texts only a few are kept for the next comparison
-_ENOUGH = 20  # characters: a shorter crumb of a gold text is in every other document too, and so is a shorter gold text
+_ENOUGH = 20  # characters: less than that is in every other text too
+_COMPARED = ("ids", "texts", "spans")
 
 
 def same_text(retrieved: str, relevant: str) -> bool:
@@ -57,8 +58,8 @@ def contains(retrieved: str, relevant: str) -> bool:
     """Tell whether one text holds the other, after the folding of `same_text`.
 
     Use it where gold passages and chunks differ in size. A chunk that lies inside a gold text counts only when it has
-    20 characters or half of that text, so that a crumb such as "the" does not. A gold text of less than 20 characters
-    must be whole words of the chunk, so that "5" is not in "15". Blank text matches nothing.
+    20 characters or half of that text, so that a crumb such as "the" does not. A text of less than 20 characters must
+    be whole words of the other one, so that "5" is not in "15". Blank text matches nothing.
     Raises TypeError where either side is not a str.
 
     >>> contains("Refunds take five days.", "Refunds take five days. They go to the card that paid.")
@@ -71,7 +72,9 @@ def contains(retrieved: str, relevant: str) -> bool:
         return False
     if gold in chunk:
         return len(gold) >= _ENOUGH or _in_whole_words(gold, chunk)
-    return len(chunk) >= min(_ENOUGH, len(gold) / 2) and chunk in gold
+    if chunk not in gold:
+        return False
+    return len(chunk) >= _ENOUGH or (len(chunk) >= len(gold) / 2 and _in_whole_words(chunk, gold))
 
 
 def overlap(share: float) -> Overlap:
@@ -112,9 +115,9 @@ def similar(share: float) -> Similar:
     """Give a matcher that is true where two texts are alike by at least `share`, 0 < share <= 1: nearly the same text.
 
     Use it where one side was scanned, retyped, corrected or loaded by another program. Texts are folded as in
-    `same_text`; how alike they are is the Sørensen-Dice coefficient 2 |A & B| / (|A| + |B|) of the sets A and B of all
-    that stands in three neighbouring characters, whatever the script. 1 stands for equal sets, which a text keeps when
-    it repeats itself. Blank text matches nothing. Raises TypeError or ValueError for a share that is not in (0, 1].
+    `same_text`; how alike they are is the Sørensen-Dice coefficient `2 |A & B| / (|A| + |B|)` of the sets A and B of
+    all that stands in three neighbouring characters, whatever the script. 1 stands for equal sets, which a text keeps
+    when it repeats itself. Blank text matches nothing. Raises TypeError or ValueError for a share not in (0, 1].
 
     This takes time in proportion to the texts. difflib's ratio, which also asks for the same order, takes it with the
     product of their lengths: 270 times as long for texts of 1,000 characters (tests/benchmarks/bench_matching.py).
@@ -146,17 +149,33 @@ class Similar:
         return f"similar({float(self.share)!r})"
 
 
+def compares_of(match: object) -> str | None:
+    """Return what a matcher compares: "ids" where there is none, "texts" or "spans"; None where that is not known.
+
+    A matcher of your own says it in an attribute: `my_matcher.compares = "texts"`. Raises ValueError for another word.
+
+    >>> compares_of(None), compares_of(contains), compares_of(str.startswith)
+    ('ids', 'texts', None)
+    """
+    match = getattr(match, "__wrapped__", match)  # of functools.cache
+    if match is None:
+        return "ids"
+    if match is same_text or match is contains or isinstance(match, (Overlap, Similar)):
+        return "texts"
+    return _said(match)
+
+
 def compared(match_on: str, match: object) -> str:
     """Return what is compared, "ids", "texts" or "spans"; "auto" stands for what the matcher compares, ids without one.
 
-    A matcher that compares no texts says so in its attribute `compares`. Raises ValueError for another `match_on`, and
-    for one that is not what the matcher says.
+    A matcher of which that is not known (see `compares_of`) is taken for one of texts. Raises ValueError for another
+    `match_on`, and for one that is not what the matcher says.
     """
-    if match_on not in ("auto", "ids", "texts", "spans"):
+    if match_on not in ("auto", *_COMPARED):
         raise ValueError(f'match_on must be "ids", "texts", "spans" or "auto", got {match_on!r}')
     if match_on == "auto":
-        return "ids" if match is None else getattr(match, "compares", "texts")
-    if (own := getattr(match, "compares", match_on)) != match_on:
+        return compares_of(match) or "texts"
+    if (own := _said(match) or match_on) != match_on:
         raise ValueError(f"match={name_of(match)} compares {own}, not {match_on}: leave out match_on={match_on!r}")
     return match_on
 
@@ -185,6 +204,15 @@ def check_number(name: str, value: object, *, above: float = -inf, up_to: float 
         raise ValueError(f"{name} must be above {above:g} and at most {up_to:g}, got {value!r}")
 
 
+def _said(match: object) -> str | None:
+    said = getattr(match, "compares", None)
+    if said is None or said in _COMPARED:
+        return said
+    raise ValueError(
+        f'the attribute compares of match={name_of(match)} must be "ids", "texts" or "spans", it is {said!r}'
+    )
+
+
 def _share_held(retrieved: str, relevant: str) -> float:
     """Return the share of the relevant text's words that are in the retrieved one."""
     words = _words(relevant)
@@ -203,11 +231,11 @@ def _letter(text: str) -> str:
     return rf"(?:{_LETTER}|[{marks}])" if marks else _LETTER
 
 
-def _in_whole_words(gold: str, chunk: str) -> bool:
-    letter = _letter(chunk)
-    before = rf"(?<!{letter})" if re.match(letter, gold) else ""
-    after = rf"(?!{letter})" if re.match(letter, gold[-1]) else rf"(?!(?!{_LETTER}){letter})"
-    return re.search(before + re.escape(gold) + after, chunk) is not None
+def _in_whole_words(part: str, text: str) -> bool:
+    letter = _letter(text)
+    before = rf"(?<!{letter})" if re.match(letter, part) else ""
+    after = rf"(?!{letter})" if re.match(letter, part[-1]) else rf"(?!(?!{_LETTER}){letter})"
+    return re.search(before + re.escape(part) + after, text) is not None
 
 
 _Prepared = TypeVar("_Prepared")

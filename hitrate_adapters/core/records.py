@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from itertools import chain, compress, repeat
 from typing import Any, NamedTuple
 
-from .items import Items, are_new, is_absent, ranked_items, relevant_items
-from .matching import check_number, name_of
+from .items import Items, are_new, in_order, is_absent, ranked_items, relevant_items
+from .matching import check_number, compares_of, name_of
 
 __all__ = ["Items", "Judge", "Match", "Matcher", "QueryRecord", "Records", "judge"]
 
@@ -67,6 +67,7 @@ _Key = _PlainKey | QueryRecord
 """What a record follows from, or is."""
 
 _SOUND = {str, int}  # types of which no item can be NaN
+_MAKERS = {"overlap", "similar", "span_overlap"}  # functions that return a matcher
 _COLLECTIONS = {list, tuple, set, frozenset, dict}  # types that can be read again
 
 
@@ -150,6 +151,10 @@ class Judge:
             raise TypeError(
                 f"match must be a callable (retrieved, relevant) -> bool, or None for equality; got {match!r}"
             )
+        name = getattr(match, "__name__", None)
+        if name in _MAKERS and str(match.__module__).startswith("hitrate_adapters."):
+            raise TypeError(f"match={name} makes matchers: call it with a share, as match={name}(0.5)")
+        _ = compares_of(match)  # which refuses what is no word for it
         if not isinstance(unique, bool):
             raise TypeError(f"unique must be True or False, got {unique!r}")
         if relevance_level is not None:
@@ -202,14 +207,16 @@ class Judge:
         return tuple(Match(rank, item, found) for rank, item, matched in pairs for found in matched)
 
     def sides(self, relevant: Items, retrieved: Items) -> tuple[list[Hashable], list[Hashable]]:
-        """Return what is compared: the relevant items, in the order given, and the retrieved ones by rank.
+        """Return what is compared: the relevant items, by `in_order`, and the retrieved ones by rank.
+
+        What is absent from a slot is None there, be it NaN or pandas' NA.
 
         >>> Judge(unique=True).sides({"d2": 0, "d7": 1}, ["d1", "d1", "d2"])
         (['d7'], ['d1', 'd2'])
         """
         gold = relevant_items(relevant)
         wanted = self._relevant(gold if isinstance(gold, dict) else dict.fromkeys(gold, 1.0))
-        return [item for item in dict.fromkeys(relevant) if item in wanted], self._ranking(retrieved)
+        return [item for item in in_order(relevant) if item in wanted], self._ranking(retrieved)
 
     @property
     def rules(self) -> dict[str, object]:
@@ -236,6 +243,8 @@ class Judge:
 
     def _ranking(self, retrieved: Items) -> list[Hashable]:
         ranking = ranked_items(retrieved)
+        if not _SOUND.issuperset(map(type, ranking)):
+            ranking = [None if is_absent(item) else item for item in ranking]
         return list(compress(ranking, are_new(ranking))) if self.unique else ranking
 
     def _relevant(self, grades: dict[Hashable, float]) -> set[Hashable]:

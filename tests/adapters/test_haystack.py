@@ -66,7 +66,7 @@ def pipeline(evaluator):
 
 def run(made, relevant, retrieved):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no relevant (id|text) was ever retrieved", UserWarning)
+        warnings.filterwarnings("ignore", "no relevant (id|text|item) was ever retrieved", UserWarning)
         data = {"ground_truth_documents": relevant, "retrieved_documents": retrieved}
         return made.run({"hits": data})["hits"]
 

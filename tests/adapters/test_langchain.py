@@ -37,7 +37,7 @@ def drive(case):
         found = {query: [Document("any text", id=item) for item in items] for query, items in case.retrieved.items()}
     run = run_retriever(Lookup(found=found), {query: query for query in found}, match_on=case.match_on)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no relevant (id|text) was ever retrieved")
+        warnings.filterwarnings("ignore", "no relevant (id|text|item) was ever retrieved")
         evaluation = hr.evaluate(case.relevant, run, match=case.match, unique=case.unique)
     rows = {row["query_id"]: row for row in evaluation.rows(case.expect, k=None)}
     return {metric: {query: rows[query][metric] for query in case.relevant} for metric in case.expect}

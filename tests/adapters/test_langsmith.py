@@ -19,7 +19,7 @@ from hitrate_adapters.langsmith import HitRateEvaluator
 BETA = ".*parameter is in beta"
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{BETA}"),  # of upload_results=False
-    pytest.mark.filterwarnings("ignore:no relevant (id|text) was ever retrieved"),
+    pytest.mark.filterwarnings("ignore:no relevant (id|text|item) was ever retrieved"),
 ]
 
 INFO = {"version": "0", "instance_flags": {"zstd_compression_enabled": True}}

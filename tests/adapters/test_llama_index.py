@@ -122,7 +122,7 @@ def drive(case):
     )
     dataset = {"queries": {query: query for query in case.relevant}, "relevant_docs": case.relevant}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no relevant (id|text) was ever retrieved")
+        warnings.filterwarnings("ignore", "no relevant (id|text|item) was ever retrieved")
         result = evaluator.evaluate_dataset(dataset)
     assert not result.errors
     scores = dict(zip(case.relevant, map(values, result), strict=True))

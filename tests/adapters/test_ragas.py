@@ -71,7 +71,7 @@ def drive(case):
     legacy = {metric.name: values for metric, values in zip(metrics, run_legacy(rows, metrics), strict=True)}
     modern = {metric.name: asyncio.run(run_modern(rows, metric)) for metric in metrics}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no relevant (id|text) was ever retrieved", UserWarning)
+        warnings.filterwarnings("ignore", "no relevant (id|text|item) was ever retrieved", UserWarning)
         alone = HitRateEvaluator(k=None, metrics=list(case.expect), **options).evaluate(rows)
     own = {
         metric.name: [row[column] for row in alone.rows()] for metric, column in zip(metrics, alone.means, strict=True)

@@ -18,6 +18,45 @@ def evaluation():
     return hr.evaluate(QRELS, RUN)
 
 
+# Of what the size is known
+
+
+def same_page(retrieved, relevant):
+    return retrieved.partition("#")[0] == relevant
+
+
+def test_ids_that_a_matcher_of_your_own_compares_have_no_size():
+    evaluation = hr.evaluate({"q": ["page"]}, {"q": ["other#1", "page#1"]}, match=same_page)
+    assert [point.context for point in evaluation.curve().points] == [None, None]
+    with pytest.raises(ValueError, match=r"texts= of item -> text; or, where your matcher .* compares to 'texts'"):
+        evaluation.within(12)
+    assert evaluation.within(12, texts={"other#1": "a" * 6, "page#1": "b" * 6}).hit_rate() == 1
+
+
+def test_texts_that_a_matcher_of_your_own_compares_have_a_size():
+    def match(retrieved, relevant):
+        return relevant in retrieved
+
+    match.compares = "texts"
+    evaluation = hr.evaluate({"q": ["page"]}, {"q": ["other", "a page"]}, match=match)
+    assert [point.context for point in evaluation.curve().points] == [5, 11]
+    assert evaluation.within(10).hit_rate() == 0
+
+
+def test_the_size_of_a_span_is_that_of_its_part_of_the_document():
+    run = {"q": [hr.Span("d", 0, 20), hr.Span("d", 20, 50), None]}
+    evaluation = hr.evaluate({"q": [hr.Span("d", 30, 40)]}, run, match=hr.span_overlap())
+    assert [point.context for point in evaluation.curve(texts={"d": "x" * 50}).points] == [20, 50, 50]
+    assert [evaluation.within(budget, texts={"d": "x" * 50}).hit_rate() for budget in (49, 50)] == [0, 1]
+    with pytest.raises(ValueError, match=r"no text of Span\(document='d', start=20, end=50\), .* texts= has none"):
+        evaluation.within(50, texts={"d": "x" * 20})
+
+
+def test_what_is_absent_takes_no_room():
+    evaluation = hr.evaluate({"q": ["a"]}, {"q": [float("nan"), "a"]})
+    assert evaluation.within(1, texts={"a": "x"}).hit_rate() == 1
+
+
 # The curve
 
 

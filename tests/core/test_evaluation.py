@@ -266,6 +266,38 @@ def test_an_answer_does_not_change_with_the_run_it_was_made_from():
     assert evaluation.hit_rate(1) == 1.0
 
 
+# Iterators
+
+
+def test_iterators_are_read_once_and_kept():
+    qrels = {"q": (item for item in ["gold"]), "r": ["x"]}
+    run = {"q": filter(None, ["x", "gold"]), "r": map(str, ["y"])}
+    evaluation = evaluate(qrels, run)
+    assert (evaluation.hit_rate(1), evaluation.hit_rate(2)) == (0, 0.5)
+    assert (evaluation.qrels, evaluation.run) == ({"q": ["gold"], "r": ["x"]}, {"q": ["x", "gold"], "r": ["y"]})
+    assert [match.rank for match in evaluation.matches("q")] == [2]
+    assert evaluation.within(2, texts=dict.fromkeys(["x", "y", "gold"], "a")).hit_rate() == 0.5
+    assert evaluation.compare(evaluation, "hit_rate@2").difference == 0
+
+
+def test_a_run_of_iterators_keeps_its_errors():
+    evaluation = evaluate({"q": ["a"], "r": ["a"]}, Run({"q": iter("a"), "r": []}, {"r": ValueError("down")}))
+    assert list(evaluation.errors) == list(evaluation.run.errors) == ["r"]
+
+
+def test_iterators_beside_a_query_that_cannot_be_judged():
+    evaluation, faults = evaluate_sound({"q": iter("a"), "r": [None]}, Run({"q": iter("xa"), "r": ["a"]}), Judge())
+    assert evaluation.hit_rate(2) == 1
+    assert list(faults) == ["r"]
+
+
+def test_a_run_without_iterators_is_not_copied():
+    qrels, run = {"q": {"a"}}, {"q": ["a"]}
+    evaluation = evaluate(qrels, run)
+    assert evaluation.qrels is qrels
+    assert evaluation.run is run
+
+
 # What is refused
 
 
@@ -621,6 +653,17 @@ def test_a_fault_of_every_query_is_raised():
 
 
 # The rows of a framework
+
+
+def test_rows_that_could_not_be_read_or_judged_are_named_as_such():
+    rows = {"good": (["a"], ["a"]), "unread": None, "bad": ([None], ["a"]), "failed": (["a"], ValueError("down"))}
+    evaluation, faults = evaluate_rows(rows.items(), lambda row: row[:2], Judge())
+    assert list(faults) == ["unread", "bad"]
+    assert list(evaluation.errors) == ["failed"]
+    other = evaluate({"q": ["a"]}, {"q": ["a"], "more": ["a"]})
+    for each in (evaluation + other, other + evaluation, (evaluation + other).within(9, texts={"a": "text"})):
+        assert "2 that could not be read or judged, in no mean: unread, bad" in str(each)
+        assert "1 without judgements, in no mean: more" in str(each)
 
 
 FAILED = TimeoutError("no answer")

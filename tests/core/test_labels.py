@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import os
 from pathlib import Path
 
@@ -227,12 +228,54 @@ def test_add_labels_to_a_new_query():
     assert add_labels({}, [{"query_id": "p", "item": "d2", "grade": 1}]) == {"p": {"d2": 1}}
 
 
+def test_add_labels_takes_true_and_false_for_grades():
+    numpy = pytest.importorskip("numpy")
+    rows = [{"query_id": "q", "item": item, "grade": grade} for item, grade in {"a": True, "b": numpy.bool_(0)}.items()]
+    assert add_labels({"q": {"d": 1}}, rows) == {"q": {"d": 1, "a": 1, "b": 0}}
+
+
+def test_add_labels_takes_a_query_of_one_of_several_types():
+    assert add_labels({"q": {"d"}, 1: {"d"}}, [{"query_id": 2, "item": "d", "grade": 1}])[2] == {"d"}
+
+
+def test_add_labels_refuses_a_table():
+    table = pytest.importorskip("pandas").DataFrame({"query_id": ["q"], "item": ["d"], "grade": [1]})
+    with pytest.raises(TypeError, match=r'rows are a DataFrame: pass its .to_dict\("records"\)'):
+        add_labels({"q": {"d1"}}, table)
+    assert add_labels({"q": {"d1"}}, table.to_dict("records")) == {"q": {"d1", "d"}}
+
+
+def test_pool_leaves_out_what_is_absent_and_takes_a_depth_of_numpy():
+    pandas, numpy = pytest.importorskip("pandas"), pytest.importorskip("numpy")
+    rows = pool({"q": {"d1"}}, {"run": {"q": [math.nan, pandas.NA, None, "d2", "d3"]}}, depth=numpy.int64(4))
+    assert [(row["item"], row["rank"]) for row in rows] == [("d2", 4)]
+
+
+def test_items_of_a_matcher_of_your_own_are_no_texts_until_it_says_so():
+    def match(retrieved, relevant):
+        return retrieved.partition("#")[0] == relevant
+
+    evaluation = hr.evaluate({"q": ["page-1"]}, {"q": ["page-2#1", "page-1#1"]}, match=match)
+    with pytest.raises(ValueError, match=r"no text of any item is known, such as 'page-1': .* or, where your matcher"):
+        missing_labels(evaluation)
+    match.compares = "texts"
+    assert missing_labels(evaluation).unknown == ()
+
+
 @pytest.mark.parametrize(
     ("row", "error", "message"),
     [
         ({"item": "d2"}, ValueError, "row 1 has no query_id and no grade: {'item': 'd2'}"),
         ({"query_id": "q", "item": "d2", "grade": "1"}, TypeError, "the grade of row 1 must be a number, got '1'"),
-        ({"query_id": "q", "item": "d2", "grade": True}, TypeError, "the grade of row 1 must be a number, got True"),
+        (["q", "d2", 1], TypeError, "row 1 must be a mapping with query_id, item and grade, got"),
+        ({"query_id": "q", "item": None, "grade": 1}, ValueError, "row 1 is graded, and of query 'q' and item None"),
+        ({"query_id": "q", "item": math.nan, "grade": 1}, ValueError, "row 1 is graded, and of query 'q' and item nan"),
+        ({"query_id": math.nan, "item": "d", "grade": 1}, ValueError, "row 1 is graded, and of query nan and item 'd'"),
+        (
+            {"query_id": 1, "item": "d", "grade": 1},
+            ValueError,
+            r"row 1 is of query 1 \(int\), which the golden set has not: its ids are such as 'q' \(str\)",
+        ),
         ({"query_id": "q", "item": "d2", "grade": float("inf")}, ValueError, "grade of row 1 must be finite, got inf"),
     ],
 )

@@ -4,15 +4,16 @@ import inspect
 import pickle
 from collections import Counter
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from unicodedata import normalize
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitrate_adapters import contains, overlap, same_text, similar
+from hitrate_adapters import contains, overlap, same_text, similar, span_overlap
 from hitrate_adapters.core import matching
+from hitrate_adapters.core.matching import compared, compares_of
 from hitrate_adapters.core.records import Judge
 
 PARAGRAPH = "Refunds take five days. They go to the card that paid."
@@ -87,15 +88,69 @@ def test_contains_finds_no_chunk_of_nineteen_characters_in_a_long_gold_text():
 
 
 def test_contains_finds_a_chunk_of_half_a_short_gold_text():
-    assert contains("abcd", "abcdefgh") is True
+    assert contains("abcd", "abcd efg") is True
 
 
 def test_contains_finds_no_chunk_of_less_than_half_a_short_gold_text():
-    assert contains("abc", "abcdefgh") is False
+    assert contains("abc", "abc defg") is False
 
 
 def test_contains_counts_the_characters_after_folding():
-    assert contains(" a ", "abcdefgh") is False
+    assert contains(" abc ", "abc defg") is False
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [("15", "5"), ("woman", "man"), ("cannot", "not"), ("2010s", "2010"), ("x" * 30, "x" * 19), ("résumé", "sumé")],
+)
+def test_contains_wants_whole_words_of_short_texts_either_way(text, part):
+    assert contains(text, part) is False
+    assert contains(part, text) is False
+    assert contains(f"{text} {part}", part) is True
+
+
+# What a matcher compares
+
+
+def own(retrieved, relevant):
+    return retrieved.partition("#")[0] == relevant
+
+
+def test_what_the_matchers_of_the_package_compare():
+    found = [compares_of(match) for match in (None, same_text, contains, overlap(0.5), similar(0.5), span_overlap(0.5))]
+    assert found == ["ids", "texts", "texts", "texts", "texts", "spans"]
+
+
+def test_what_a_matcher_of_your_own_compares_is_unknown_until_it_says_so():
+    def match(retrieved, relevant):
+        return own(retrieved, relevant)
+
+    assert compares_of(match) is None
+    match.compares = "ids"
+    assert compares_of(match) == "ids"
+
+
+def test_what_a_matcher_that_remembers_its_answers_compares():
+    assert [compares_of(cache(match)) for match in (contains, overlap(0.5), span_overlap(), own)] == [
+        "texts",
+        "texts",
+        "spans",
+        None,
+    ]
+
+
+def test_a_matcher_that_compares_what_there_is_not_is_refused():
+    def match(retrieved, relevant):
+        return own(retrieved, relevant)
+
+    match.compares = "text"
+    for use in (compares_of, partial(compared, "auto"), lambda match: Judge(match=match)):
+        with pytest.raises(ValueError, match=r'compares of match=.* must be "ids", "texts" or .* is \'text\''):
+            use(match)
+
+
+def test_auto_takes_a_matcher_of_your_own_for_one_of_texts():
+    assert compared("auto", own) == "texts"
 
 
 def test_overlap_is_the_share_of_the_gold_texts_words():

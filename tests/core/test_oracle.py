@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hitrate_adapters import Metric, evaluate
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
-pytestmark = pytest.mark.filterwarnings("ignore:no relevant (id|text) was ever retrieved")
+pytestmark = pytest.mark.filterwarnings("ignore:no relevant (id|text|item) was ever retrieved")
 
 CUTOFFS = (1, 2, 3, 5, 10, 20)
 UNCUT = {"hit_rate@1000": "success_1000", "mrr": "recip_rank", "map": "map", "ndcg": "ndcg"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hitrate_adapters import METRICS, Metric, Span, contains, evaluate, judge, overlap, same_text, similar, span_overlap
 
-pytestmark = pytest.mark.filterwarnings("ignore:no relevant (id|text|span) was ever retrieved")
+pytestmark = pytest.mark.filterwarnings("ignore:no relevant (id|text|span|item) was ever retrieved")
 
 ITEMS = st.sampled_from("abcdefgh")
 GRADES = st.integers(-1, 3) | st.floats(0.125, 4, width=16)

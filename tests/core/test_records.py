@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from hitrate_adapters import QueryRecord, contains, judge, overlap, same_text
+from hitrate_adapters import QueryRecord, contains, judge, overlap, same_text, similar, span_overlap
 from hitrate_adapters.core.items import string_id
 from hitrate_adapters.core.records import Judge
 
@@ -298,9 +298,18 @@ def test_numpy_ids_equal_those_of_python():
     assert judge(["b"], numpy.array(["a", "b"])).hit_ranks == (2,)
 
 
-def test_items_may_be_pandas_columns():
-    pandas = pytest.importorskip("pandas")
-    assert judge(pandas.Series(["b"]), pandas.Series(["a", "b"])).hit_ranks == (2,)
+@pytest.mark.parametrize(("side", "number"), [("relevant", "grade"), ("retrieved", "score")])
+def test_a_pandas_column_is_refused_since_its_items_may_be_its_index_or_its_values(side, number):
+    column = pytest.importorskip("pandas").Series({5: 1, 7: 0})
+    message = rf"query 'q7': {side} items are a Series: pass its .tolist\(\) .*its .to_dict\(\) .*item -> {number}"
+    with pytest.raises(TypeError, match=message):
+        Judge()(query_id="q7", **{"relevant": ["b"], "retrieved": ["a"], side: column})
+
+
+def test_a_table_is_refused():
+    table = pytest.importorskip("pandas").DataFrame({"b": ["a"]})
+    with pytest.raises(TypeError, match="retrieved items are a DataFrame"):
+        judge(["b"], table)
 
 
 def test_grades_and_scores_may_be_of_numpy():
@@ -323,6 +332,22 @@ def test_an_array_of_arrays_is_refused():
 
 
 # None and NaN
+
+
+@pytest.mark.parametrize("match", [None, same_text], ids=repr)
+@pytest.mark.parametrize("unique", [False, True])
+def test_what_is_absent_from_a_slot_is_none(match, unique):
+    na = pytest.importorskip("pandas").NA
+    judge = Judge(match=match, unique=unique)
+    assert judge(["a"], [NAN, na, None, NAN, na, "a", NAN]).hit_ranks == (6,)
+    assert judge.sides(["a"], [NAN, na, None, NAN, na, "a"])[1] == [None, None, None, None, None, "a"]
+    assert [match.rank for match in judge.matches(["a"], [NAN, na, "a"])] == [3]
+
+
+def test_an_array_in_a_slot_is_not_absent():
+    array = pytest.importorskip("numpy").array(["a", "b"])
+    with pytest.raises(TypeError, match=r"unhashable .*: give the id or the text of each item"):
+        judge(["a"], [array])
 
 
 @pytest.mark.parametrize("blank", [None, NAN, Decimal("nan")], ids=repr)
@@ -491,8 +516,11 @@ def test_what_a_matcher_raises_passes_with_a_note_that_names_the_query():
 
 
 def test_overlap_without_its_share_is_refused():
-    with pytest.raises(TypeError, match=r"query 'q7': .*overlap"):
-        Judge(match=overlap)(["a"], ["a"], "q7")
+    with pytest.raises(TypeError, match=r"match=overlap makes matchers: call it .* match=overlap\(0.5\)"):
+        Judge(match=overlap)
+    for maker in (similar, span_overlap):
+        with pytest.raises(TypeError, match="makes matchers"):
+            Judge(match=maker)
 
 
 def test_a_matcher_of_texts_refuses_ids():
