@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import fsum, inf
+from math import frexp, fsum, inf, ldexp
 from typing import TYPE_CHECKING, Any
 
 from .display import columns, some
@@ -86,8 +86,11 @@ class Segments(Mapping[Hashable, "Evaluation"]):
         """
         wanted = metrics_at(metrics, k)
         grid = [["segment", "n", *map(str, wanted)]]
-        for segment, evaluation in [*self.items(), ("all", self.whole)]:
-            grid.append([some([segment]), str(len(evaluation)), *map(_cell, map(evaluation.score, wanted))])
+        names = [some([segment]) for segment in self]
+        if "all" in names or len(set(names)) < len(names):
+            names = [f"{segment!r:.60}" for segment in self]
+        for name, evaluation in zip([*names, "all"], [*self.values(), self.whole], strict=True):
+            grid.append([name, str(len(evaluation)), *map(_cell, map(evaluation.score, wanted))])
         notes = [f"without a query that can be scored: {some(self.unscored)}"] if self.unscored else []
         return "\n".join([*columns(grid), *notes])
 
@@ -138,7 +141,7 @@ def split(evaluation: Evaluation, segment_of: SegmentOf) -> Segments:
 def subset(evaluation: Evaluation, query_ids: Iterable[Hashable]) -> Evaluation:
     """Return the evaluation of some of its queries; nothing is judged again."""
     wanted = dict.fromkeys(query_ids)
-    return replace(
+    part = replace(
         evaluation,
         records=Records.of({query_id: evaluation[query_id] for query_id in wanted if query_id in evaluation.records}),
         unscored=tuple(query_id for query_id in evaluation.unscored if query_id in wanted),
@@ -146,7 +149,10 @@ def subset(evaluation: Evaluation, query_ids: Iterable[Hashable]) -> Evaluation:
         errors={query_id: error for query_id, error in evaluation.errors.items() if query_id in wanted},
         qrels={query_id: evaluation.qrels[query_id] for query_id in wanted},
         run={query_id: evaluation.run[query_id] for query_id in wanted if query_id in evaluation.run},
+        uncut=evaluation.uncut and subset(evaluation.uncut, wanted),
     )
+    vars(part)["warnings"] = evaluation.warnings  # a part in which nothing was found is no mistake in the ids
+    return part
 
 
 def weighted(evaluation: Evaluation, metric: Metric, weights: Weights) -> Score:
@@ -159,10 +165,8 @@ def weighted(evaluation: Evaluation, metric: Metric, weights: Weights) -> Score:
 
 
 def _segment(segment_of: SegmentOf, query_id: Hashable) -> Hashable:
-    if isinstance(segment_of, Mapping):
-        return segment_of.get(query_id)
     try:
-        segment = segment_of(query_id)
+        segment = segment_of.get(query_id) if isinstance(segment_of, Mapping) else segment_of(query_id)
         hash(segment)
     except Exception as error:
         error.add_note(f"while asking for the segment of query {query_id!r}")
@@ -171,7 +175,7 @@ def _segment(segment_of: SegmentOf, query_id: Hashable) -> Hashable:
 
 
 def _checked(weights: Weights, ids: Iterable[Hashable], what: str) -> dict[Hashable, float]:
-    """Return id -> weight of what is to be weighted."""
+    """Return id -> weight of what is to be weighted, in a unit in which their squares are neither 0 nor infinite."""
     if not isinstance(weights, Mapping):
         raise TypeError(f"weights must be a mapping of {what} -> weight, got {type(weights).__name__}")
     lacking = [each for each in ids if each not in weights]
@@ -185,7 +189,8 @@ def _checked(weights: Weights, ids: Iterable[Hashable], what: str) -> dict[Hasha
             raise ValueError(f"the weight of {what} {each!r} must be finite and at least 0, got {weight!r}")
     if not any(known.values()):
         raise ValueError(f"every weight is 0, of {len(known)} in all")
-    return known
+    _, exponent = frexp(max(known.values()))
+    return {each: ldexp(weight, -exponent) for each, weight in known.items()}
 
 
 def _bounded(scores: Iterable[Score]) -> dict[str, float]:

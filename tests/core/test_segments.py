@@ -107,10 +107,19 @@ def test_a_matcher_is_not_asked_again():
     assert len(asked) == n
 
 
-def test_a_segment_whose_items_are_all_none_can_be_printed():
-    evaluation = hr.evaluate({"a": ["1"], "b": ["2"]}, {"a": ["1"], "b": [None]})
-    segments = evaluation.by({"a": "ids", "b": "none"})
-    assert "warning: every retrieved item is None" in str(segments["none"])
+@pytest.mark.parametrize("item", [None, "3"])
+def test_a_segment_in_which_nothing_was_found_gives_no_alarm(item):
+    evaluation = hr.evaluate({"a": ["1"], "b": ["2"]}, {"a": ["1"], "b": [item]})
+    missed = evaluation.by({"a": "ids", "b": "none"})["none"]
+    assert missed.warnings == ()
+    assert "warning" not in str(missed)
+    assert not [warning for warning in hr.diagnose(missed).warnings if "id space" in warning]
+
+
+def test_a_segment_keeps_the_alarm_of_the_whole():
+    with pytest.warns(UserWarning, match="no relevant id was ever retrieved"):
+        evaluation = hr.evaluate({"a": ["1"], "b": ["2"]}, {"a": ["8"], "b": ["9"]})
+    assert evaluation.by({"a": 1, "b": 2})[1].warnings == evaluation.warnings
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=20))
@@ -141,6 +150,32 @@ def test_a_function_that_fails_names_the_query(evaluation):
     with pytest.raises(KeyError) as raised:
         evaluation.by(lambda query_id: {"q1": "faq"}[query_id])
     assert raised.value.__notes__ == ["while asking for the segment of query 'q2'"]
+
+
+@pytest.mark.parametrize("segment_of", [{"q1": ["faq"]}, lambda _: ["faq"]])
+def test_a_segment_without_a_hash_names_its_query(evaluation, segment_of):
+    with pytest.raises(TypeError, match="unhashable") as raised:
+        evaluation.by(segment_of)
+    assert raised.value.__notes__ == ["while asking for the segment of query 'q1'"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [(("all", "faq"), ["'all'", "'faq'", "all"]), ((1, "1"), ["1", "'1'", "all"]), (("a", "b"), ["a", "b", "all"])],
+)
+def test_segments_that_would_look_alike_are_told_apart(names, shown):
+    table = of_hits([True, False]).by(dict(zip(("q0", "q1"), names, strict=True))).table()
+    assert [line.split()[0] for line in table.splitlines()[1:]] == shown
+
+
+@pytest.mark.parametrize("unit", [1e-320, 1e-200, 1e200, 1e307])
+def test_weights_may_be_in_any_unit(unit):
+    evaluation = of_hits([True, False, True])
+    by_query = evaluation.hit_rate(5, weights={"q0": unit, "q1": 2 * unit, "q2": unit})
+    assert (by_query, by_query.n_effective) == (0.5, pytest.approx(8 / 3))
+    segments = evaluation.by({"q0": "a", "q1": "b", "q2": "b"})
+    weighted, plain = (segments.score("hit_rate@5", {"a": each, "b": 3 * each}) for each in (unit, 1))
+    assert (weighted, weighted.n_effective) == (plain, pytest.approx(plain.n_effective))
 
 
 # Weights of queries
