@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .correlation import correlation
@@ -17,6 +16,8 @@ from .scores import mean
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
+
+_LARGEST = 1e300  # beyond it sums and differences are infinite
 
 Answers = Mapping[Any, Any]
 """Query id -> True, False, 1, 0 or a score; None or NaN where the answer was not scored."""
@@ -236,9 +237,10 @@ def _score(given: Any, query_id: Hashable) -> float:
     if type(given).__name__ in ("bool", "bool_"):  # NumPy's too
         return float(given)
     check_number(f"the answer's score of query {query_id!r}", given)
-    if not isfinite(given):
-        raise ValueError(f"the answer's score of query {query_id!r} must be finite, got {given!r}")
-    return float(given)
+    score = float(given)
+    if not abs(score) <= _LARGEST:
+        raise ValueError(f"the answer's score of query {query_id!r} must be finite, at most {_LARGEST}, got {given!r}")
+    return score
 
 
 def _share(part: int, n: int) -> Estimate:

@@ -187,6 +187,7 @@ def test_numpy_scores(evaluation):
         ({"a": None}, ValueError, "none of 17 queries has an answer's score"),
         ({"a": "pass"}, TypeError, "the answer's score of query 'a' must be a number, got 'pass'"),
         ({"a": math.inf}, ValueError, "the answer's score of query 'a' must be finite"),
+        ({"a": -1.7e308}, ValueError, "the answer's score of query 'a' must be finite, at most .*, got -1"),
     ],
 )
 def test_wrong_answers(evaluation, answers, error, message):
