@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .display import columns, some
 from .intervals import Interval, difference_interval
-from .items import relevant_items
+from .items import Items, in_order, relevant_items
 from .matching import check_number
 from .metrics import Metric
 from .scores import Score
@@ -213,14 +213,18 @@ def _refuse_different_gold(evaluations: Mapping[str, Evaluation], shared: Sequen
         if first.qrels is other.qrels:
             continue
         golds = ((query_id, first.qrels[query_id], other.qrels[query_id]) for query_id in shared)
-        differ = [(q, a, b) for q, a, b in golds if a != b and relevant_items(a) != relevant_items(b)]
+        differ = [(q, a, b) for q, a, b in golds if a is not b and relevant_items(a) != relevant_items(b)]
         if differ:
             query_id, ours, theirs = differ[0]
             raise ValueError(
                 f"the relevant items of {len(differ)} of {len(shared)} queries differ, such as those of {query_id!r}: "
-                f"{ours!r:.80} in {name}, {theirs!r:.80} in {other_name}: judge both by the same qrels, "
+                f"{_shown(ours)} in {name}, {_shown(theirs)} in {other_name}: judge both by the same qrels, "
                 "or pass anyway=True"
             )
+
+
+def _shown(relevant: Items) -> str:
+    return f"{in_order(relevant) if isinstance(relevant, (set, frozenset)) else relevant!r:.80}"
 
 
 def with_interval(comparison: Comparison) -> str:

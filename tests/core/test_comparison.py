@@ -209,6 +209,16 @@ def test_no_query_in_common():
 # What may not be compared
 
 
+def test_gold_in_arrays_is_compared_by_what_it_holds():
+    numpy = pytest.importorskip("numpy")
+    run = {"q": ["a"]}
+    new, old, other = (hr.evaluate({"q": numpy.array(items)}, run) for items in (["a", "b"], ["b", "a"], ["a", "c"]))
+    assert new.compare(old, "hit_rate@1").difference == 0
+    assert "new" in str(hr.leaderboard({"new": new, "old": old}, "hit_rate@1"))
+    with pytest.raises(ValueError, match=r"array\(\['a', 'b'\].* in new, array\(\['a', 'c'\].* in old"):
+        new.compare(other, "hit_rate@1")
+
+
 def test_different_gold_is_refused():
     qrels = {"q1": ["a"], "q2": ["b"], "q3": ["c"]}
     new = hr.evaluate(qrels, qrels)
@@ -245,7 +255,8 @@ def test_different_rules_are_refused(rules):
     qrels = {"q": ["a text"]}
     new, old = hr.evaluate(qrels, qrels, **rules), hr.evaluate(qrels, qrels)
     with pytest.raises(
-        ValueError, match=r"new and old were judged by different rules, Judge\(.*\) and Judge\(.*: judge both alike, or pass any"
+        ValueError,
+        match=r"new and old were judged by different rules, Judge\(.*\) and Judge\(.*: judge both alike, or pass any",
     ):
         new.compare(old, "hit_rate@5")
     assert new.compare(old, "hit_rate@5", anyway=True).n == 1
