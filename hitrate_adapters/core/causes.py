@@ -17,9 +17,9 @@ from .items import text_of
 from .matching import _fold, _in_order, compared, contains
 
 ADVICE = {
-    "nothing_retrieved": "read evaluation.errors; look at filters, and at queries that the run lacks",
+    "nothing_retrieved": "read the errors; look at filters, and at queries that the run lacks",
     "below_cutoff": "raise k, or rerank what is retrieved",
-    "other_granularity": "re-anchor the golden set (drift), or match by text (match=contains) or by spans",
+    "other_granularity": "re-anchor the golden set (drift), or match by text (contains) or by spans (span_overlap)",
     "not_in_corpus": "index what is missing, or correct the labels",
     "vocabulary": "rewrite queries, add synonyms, retrieve by meaning as well as by words",
     "not_retrieved": "read some of them: the embedding, the chunking or the label may be at fault",

@@ -293,7 +293,7 @@ def test_totals_lists_and_rows():
     assert repr(found) == "<Diagnosis: 1 nothing_retrieved, 2 below_cutoff>"
     assert str(found).startswith(
         "3 of 4 queries miss: hit_rate@1 = 0.250\n"
-        "nothing retrieved      1   33%  read evaluation.errors; look at filters, and at queries that the run lacks\n"
+        "nothing retrieved      1   33%  read the errors; look at filters, and at queries that the run lacks\n"
         "                                2\n"
         "below cutoff           2   67%  raise k, or rerank what is retrieved\n"
         "                                1, 3\n"
