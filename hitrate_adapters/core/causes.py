@@ -11,14 +11,14 @@ from math import fsum, log
 from typing import Any
 
 from .display import _line, one_of
-from .drift import _runs, drift
+from .drift import _RUN, _runs, drift
 from .evaluation import Evaluation
 from .items import text_of
-from .matching import _fold, _in_order, compared, contains
+from .matching import _fold, _in_order, compares_of, contains
 
 ADVICE = {
     "nothing_retrieved": "read the errors; look at filters, and at queries that the run lacks",
-    "below_cutoff": "raise k, or rerank what is retrieved",
+    "below_cutoff": "raise k or the budget, or rerank what is retrieved",
     "other_granularity": "re-anchor the golden set (drift), or match by text (contains) or by spans (span_overlap)",
     "not_in_corpus": "index what is missing, or correct the labels",
     "vocabulary": "rewrite queries, add synonyms, retrieve by meaning as well as by words",
@@ -34,7 +34,6 @@ NEEDS = {
 """Cause -> what has to be known to look for it."""
 
 _WHERE = {True: ", also in the corpus", False: ", not in the corpus"}
-_RUN = 5  # words: a shorter run of one text is found in other texts too
 _HALF = 0.5  # of a text's runs: wherever a text is cut in two, one part has half of it
 _FEW = 0.25  # of a query's words, by weight: measured in docs/diagnosis.md
 _SAMPLE = 5_000  # texts: enough to tell common words from rare ones
@@ -95,14 +94,16 @@ class Known:
                 raise TypeError(f"{name} must be a mapping of id -> text, got {type(given).__name__}")
         if isinstance(corpus, str) or not isinstance(corpus, Iterable | None):
             raise TypeError(f"corpus must be a collection of ids, or id -> text, got {type(corpus).__name__}")
-        self.evaluation, self.texts, self.queries = evaluation, texts or {}, queries or {}
+        self.shown, self.evaluation = evaluation, evaluation.uncut or evaluation
+        self.texts, self.queries = texts or {}, queries or {}
         both = zip(*map(self.sides, evaluation), strict=True)
         relevant, retrieved = ([item for items in side for item in items if item is not None] for side in both)
-        compares = compared("auto", evaluation.judge.match)
+        compares = compares_of(evaluation.judge.match)
         has_ids = isinstance(corpus, Mapping) and not corpus.keys().isdisjoint(retrieved)
         self.are_texts = compares == "texts" and texts is None and not has_ids
         self.are_spans = compares == "spans"
-        self.has_own_ids = compares == "texts" and not self.are_texts  # which its matcher tells, not equality
+        by_equality = evaluation.judge.match is None
+        self.has_own_ids = not (by_equality or self.are_texts or self.are_spans)  # whose match only the matcher tells
         self.corpus_texts: dict[Any, str] = {}
         now = () if corpus is None else corpus
         by_id = now if isinstance(now, Mapping) else {item: self.text(item) for item in now}
@@ -126,12 +127,9 @@ class Known:
         """Return the text of an item, as it was when it was labelled or as it is now; None where it is not known."""
         if self.are_texts:
             return text_of(item)
-        for texts in (self.corpus_texts, self.texts) if now else (self.texts, self.corpus_texts):
-            if (text := text_of(item, texts)) is not None:
-                return text
-            if self.are_spans and isinstance(item, tuple) and (document := text_of(item[0], texts)) is not None:
-                return document[item[1] : item[2]]
-        return None
+        known = (self.corpus_texts, self.texts) if now else (self.texts, self.corpus_texts)
+        found = (text_of(item, texts, are_spans=self.are_spans) for texts in known)
+        return next((text for text in found if text is not None), None)
 
     def holds(self, item: Hashable) -> bool:
         """Tell whether the corpus has an item, with the text that it had; of a span, whether it has the document."""
@@ -194,7 +192,8 @@ def _below_cutoff(cases: _Cases, known: Known) -> _Found:
     for query_id, case in cases.items():
         if ranks := known.evaluation[query_id].hit_ranks:
             item = case.ranking[ranks[0] - 1]
-            evidence = f"{_short(item)} is at rank {ranks[0]} of {len(case.ranking)}"
+            beyond = ", beyond the budget" if ranks[0] > known.shown[query_id].n_retrieved else ""
+            evidence = f"{_short(item)} is at rank {ranks[0]} of {len(case.ranking)}{beyond}"
             yield query_id, Miss("below_cutoff", evidence, ranks[0], item)
 
 
@@ -222,7 +221,10 @@ def _other_granularity(cases: _Cases, known: Known) -> _Found:
 
 
 def _not_in_corpus(cases: _Cases, known: Known) -> _Found:
-    """Find the cases of which the corpus has no relevant item: not by id, nor as a text under another one."""
+    """Find the cases of which the corpus has no relevant item: not by id, nor as a text under another one.
+
+    Where such a text is there in pieces, of which one was retrieved, that is another granularity.
+    """
     if known.corpus is None:
         for case in cases.values():
             case.unknown.append("not_in_corpus")
@@ -234,6 +236,13 @@ def _not_in_corpus(cases: _Cases, known: Known) -> _Found:
     complete = len(known.corpus_texts) >= len(known.corpus)
     for query_id, case in lost.items():
         there = [anchors[item] for item in case.relevant if item in anchors and anchors[item].status != "gone"]
+        ranked = product(enumerate(case.ranking, 1), there)
+        if pieces := [(rank, item, gold.id) for (rank, item), gold in ranked if item in gold.new_ids]:
+            rank, item, gold_id = pieces[0]
+            evidence = f"rank {rank}: {_short(item)} has a piece of {_short(gold_id)}, not in the corpus"
+            case.unknown.clear()
+            yield query_id, Miss("other_granularity", evidence, rank, item, gold_id)
+            continue
         if there:
             gold = there[0]
             case.notes.append(f"{_short(gold.id)} is in the corpus as {_short(gold.new_ids[0])} ({gold.status})")

@@ -92,8 +92,8 @@ def diagnose(  # noqa: PLR0913 - what may be known of a run
         evaluation: what `evaluate` returned.
         k: the cutoff. None: all that was retrieved.
         texts: id -> text of what is relevant or retrieved, as far as it is known; also of ids that the index no longer
-            has. None where a matcher compared texts, or where a corpus of id -> text has all that is known; {} where a
-            matcher compared ids and no text is known.
+            has. None where a matcher compared texts, as one of your own does whose attribute `compares` is "texts"; or
+            where a corpus of id -> text has all that is known.
         queries: query id -> query.
         corpus: the ids that are in the index now, or id -> text; where texts were compared, the texts, or id -> text.
         context_k: how many of the retrieved items the model is shown.
@@ -119,7 +119,7 @@ def diagnose(  # noqa: PLR0913 - what may be known of a run
 
 def _what_looks_wrong(evaluation: Evaluation, hit: Metric, context_k: int | None) -> Iterator[str]:
     yield from evaluation.warnings
-    records, n, k = evaluation.records.tally, len(evaluation), hit.k
+    records, n, k = (evaluation.uncut or evaluation).records.tally, len(evaluation), hit.k
     if n > 1 and all(
         record.found_ranks == tuple(range(1, record.n_relevant + 1))
         and (record.n_relevant > 1 or record.n_retrieved == 1)

@@ -44,6 +44,12 @@ def test_a_query_whose_slots_are_empty():
     assert diagnose(["refunds"], [None, None]) == hr.Miss("nothing_retrieved", "each of 2 slots is None")
 
 
+def test_a_query_whose_slots_have_no_value():
+    for absent in (float("nan"), pytest.importorskip("pandas").NA):
+        assert diagnose(["refunds"], [absent, None]) == hr.Miss("nothing_retrieved", "each of 2 slots is None")
+        assert diagnose(["refunds"], ["a", absent], texts=TEXTS, corpus=["a"]).cause == "not_in_corpus"
+
+
 def test_a_query_whose_retrieval_failed():
     run = hr.Run({"q": [], "sound": ["a"]}, {"q": TimeoutError("no answer\nin 30 s")})
     found = hr.diagnose(hr.evaluate({"q": ["b"], "sound": ["a"]}, run))
@@ -61,6 +67,22 @@ def test_below_the_cutoff_by_the_rules_of_the_evaluation():
     assert hr.diagnose(evaluation, 3).misses["q"].evidence == "'b' is at rank 4 of 4"
     evaluation = hr.evaluate({"q": ["a"]}, {"q": ["c", "c", "d", "a"]}, unique=True)
     assert hr.diagnose(evaluation, 2).misses["q"].evidence == "'a' is at rank 3 of 3"
+
+
+def test_below_the_cutoff_of_a_budget():
+    texts = {"big": "x" * 500, "small": "x" * 80, "gold": "x" * 60}
+    qrels = {"q": ["gold"], "r": ["gold"], "s": ["gold"], "t": ["old"], "u": ["gold"]}
+    run = {"q": ["big", "gold"], "r": ["small", "gold"], "s": ["gold"], "t": ["small", "big"]}
+    cut = hr.evaluate(qrels, run).within(100, texts=texts)
+    for evaluation in (cut, cut.within(99, texts=texts), cut.by(str)["q"] + cut.by(str)["r"] + cut.by(str)["t"]):
+        found = hr.diagnose(evaluation, None)
+        assert found.misses["q"] == hr.Miss("below_cutoff", "'gold' is at rank 2 of 2, beyond the budget", 2, "gold")
+        assert found.misses["r"].evidence == "'gold' is at rank 2 of 2, beyond the budget"
+        assert found.misses["t"].evidence == "2 retrieved, none relevant"
+    assert hr.diagnose(cut).misses["u"].evidence == "the run has no such query"
+    roomy = hr.evaluate(qrels, run).within(1000, texts=texts)
+    assert hr.diagnose(roomy, 1).misses["r"].evidence == "'gold' is at rank 2 of 2"
+    assert (cut.uncut is roomy.uncut, cut.within(9, texts=texts).uncut is cut.uncut) == (False, True)
 
 
 def test_without_a_cutoff_nothing_is_below_it():
@@ -109,6 +131,19 @@ def test_a_part_of_a_relevant_text_that_the_corpus_has_is_no_other_granularity()
     assert miss.evidence == "rank 1: 'new' holds the text of 'refunds', also in the corpus"
     miss = diagnose(["refunds"], ["new"], texts=TEXTS, corpus={"new": part, "shipping": SHIPPING})
     assert miss.evidence == "rank 1: 'new' is a part of 'refunds', not in the corpus"
+
+
+def test_a_piece_that_is_in_the_corpus_under_another_id():
+    texts = {"refunds": "Refunds of paid orders take five to nine working days."}
+    corpus = {
+        "n1": "Terms. Refunds of paid orders take",
+        "n2": "five to nine working days. Shipping is free, and so are returns.",
+        "shipping": SHIPPING,
+    }
+    miss = diagnose(["refunds"], ["shipping", "n2"], texts=texts, corpus=corpus)
+    evidence = "rank 2: 'n2' has a piece of 'refunds', not in the corpus"
+    assert miss == hr.Miss("other_granularity", evidence, 2, "n2", "refunds")
+    assert diagnose(["refunds"], ["an unknown text", "n2"], texts=texts, corpus=corpus) == miss
 
 
 def test_not_in_the_corpus_by_id():
@@ -206,7 +241,8 @@ def test_ids_that_a_matcher_compared():
     def miss(**known):
         return hr.diagnose(evaluation, queries={"q": "when do refunds go to the card"}, **known).misses["q"]
 
-    assert miss(texts={}).unknown == ("other_granularity", "not_in_corpus", "vocabulary")
+    for known in ({}, {"texts": {}}, {"corpus": ["faq#1"]}):  # ids are no texts
+        assert miss(**known).unknown == ("other_granularity", "not_in_corpus", "vocabulary")
     assert miss(corpus=corpus).unknown == ("other_granularity", "not_in_corpus", "vocabulary")
     assert (miss(corpus=corpus, texts=texts).cause, miss(corpus=corpus, texts=texts).unknown) == ("not_retrieved", ())
     del corpus["terms#1"]
@@ -288,14 +324,14 @@ def test_totals_lists_and_rows():
         "relevant": None,
         "share": None,
         "unknown": (),
-        "advice": "raise k, or rerank what is retrieved",
+        "advice": "raise k or the budget, or rerank what is retrieved",
     }
     assert repr(found) == "<Diagnosis: 1 nothing_retrieved, 2 below_cutoff>"
     assert str(found).startswith(
         "3 of 4 queries miss: hit_rate@1 = 0.250\n"
         "nothing retrieved      1   33%  read the errors; look at filters, and at queries that the run lacks\n"
         "                                2\n"
-        "below cutoff           2   67%  raise k, or rerank what is retrieved\n"
+        "below cutoff           2   67%  raise k or the budget, or rerank what is retrieved\n"
         "                                1, 3\n"
         "other granularity      0    0%  "
     )
@@ -475,7 +511,7 @@ MATRIX = {
         "gold renamed": "0 0 0 42 0 0 0",
         "gold cut in two": "0 0 0 42 0 0 0",
         "index cut anew": "0 0 0 42 0 0 0",
-        "gold not indexed": "0 0 0 4 34 1 3",
+        "gold not indexed": "0 0 0 6 34 0 2",
         "query reworded": "2 0 1 1 0 37 1",
         "ranking lost": "0 42 0 0 0 0 0",
         "gold below 5": "0 0 42 0 0 0 0",
@@ -487,7 +523,7 @@ MATRIX = {
         "gold renamed": "0 0 0 44 0 0 0",
         "gold cut in two": "0 0 0 44 0 0 0",
         "index cut anew": "0 0 0 43 0 0 1",
-        "gold not indexed": "0 0 0 0 42 0 2",
+        "gold not indexed": "0 0 0 2 42 0 0",
         "query reworded": "1 0 8 0 0 33 2",
         "ranking lost": "0 44 0 0 0 0 0",
         "gold below 5": "0 0 44 0 0 0 0",
