@@ -18,11 +18,12 @@ from typing import Any, ClassVar
 
 from ._documents import ItemOf
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.matching import check_number, compared
 from .core.metrics import Cutoffs, Metric, named_metrics
 from .core.records import Matcher
 from .core.scoring import QueryScorer
+from .core.sound import evaluate_rows
 
 with extra("deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError

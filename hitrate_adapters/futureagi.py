@@ -17,12 +17,13 @@ from numbers import Real
 from typing import Any
 
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.items import string_id
 from .core.metrics import Metric
 from .core.records import Judge, Matcher
 from .core.scores import Score, mean
 from .core.scoring import QueryScorer
+from .core.sound import evaluate_rows
 
 __all__ = ["METRIC_OF", "Result", "Results", "evaluate", "register"]
 

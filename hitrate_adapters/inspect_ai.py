@@ -9,11 +9,12 @@ from typing import Any
 
 from ._documents import IdKey, ItemOf, call
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.matching import compared
 from .core.metrics import Cutoffs, Metric
 from .core.records import Judge, Matcher
 from .core.scoring import QueryScorer
+from .core.sound import evaluate_rows
 
 with extra("inspect-ai", "inspect_ai"):
     from inspect_ai.log import EvalLog, EvalSample, resolve_sample_attachments

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from ._documents import IdKey, ItemOf, call, is_document
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.matching import compared, name_of
 from .core.metrics import Cutoffs, Metric
 from .core.records import Items, Matcher
 from .core.scoring import Key, QueryScorer, check_keys
+from .core.sound import evaluate_rows
 
 with extra("langsmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, EvaluationResults, RunEvaluator

@@ -14,12 +14,13 @@ from typing import Any
 
 from ._documents import IdKey, ItemOf, is_document
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.matching import compared, name_of
 from .core.metrics import Cutoffs, Metric
 from .core.records import Judge, Matcher
 from .core.scores import mean
 from .core.scoring import Key, QueryScorer, Verdict, check_keys
+from .core.sound import evaluate_rows
 
 with extra("mlflow", "mlflow"):
     from mlflow.entities import Expectation, Feedback, Span, SpanStatusCode, SpanType, Trace, TraceState

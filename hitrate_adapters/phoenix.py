@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ._documents import IdKey, ItemOf
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.matching import compared
 from .core.metrics import Cutoffs, Metric
 from .core.records import Judge, Matcher
 from .core.scoring import QueryScorer
+from .core.sound import evaluate_rows
 
 with extra("phoenix", "phoenix.evals"):
     from phoenix.evals import Evaluator, Score, create_evaluator

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 
 from ._documents import IdKey, ItemOf
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.matching import compared, name_of
 from .core.metrics import Cutoffs, Metric
 from .core.records import Matcher
 from .core.scoring import QueryScorer
+from .core.sound import evaluate_rows
 
 with extra("pydantic-evals", "pydantic_evals"):
     from pydantic import SerializationInfo, model_serializer

@@ -12,12 +12,13 @@ from math import nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_sound
+from .core.evaluation import Evaluation
 from .core.items import string_id
 from .core.metrics import Cutoffs, Metric, column_name, metrics_at
 from .core.records import Judge, Matcher
 from .core.retrieval import Run
 from .core.scores import Score
+from .core.sound import evaluate_sound
 
 with extra("ragas", "ragas", cures={"langchain_community": "pip install 'langchain-community<0.4.2'"}):
     from ragas.dataset_schema import EvaluationResult, SingleTurnSample

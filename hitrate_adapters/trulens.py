@@ -17,11 +17,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._extras import extra
-from .core.evaluation import Evaluation, evaluate_rows
+from .core.evaluation import Evaluation
 from .core.items import is_absent, string_id
 from .core.metrics import Cutoffs, Metric
 from .core.records import Items, Judge, Matcher
 from .core.scoring import QueryScorer
+from .core.sound import evaluate_rows
 
 with extra("trulens", "trulens.core"):
     from trulens.core import Metric as TruLensMetric

@@ -34,7 +34,7 @@ LAYERS = [
     {"answers", "curve", "segments"},
     {"comparison"},
     {"evaluation"},
-    {"causes", "labels", "leaderboard"},
+    {"causes", "labels", "leaderboard", "sound"},
     {"diagnosis"},
 ]
 """A module of the core imports from earlier layers only."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import chain, repeat
 from math import fsum
 from operator import mul
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from . import display
 from .intervals import mean_interval
-from .items import in_order, is_absent, relevant_items
+from .items import in_order, is_absent
 from .matching import compares_of, name_of
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Match, Matcher, QueryRecord, Records
-from .retrieval import Run
+from .retrieval import Run, read_once
 from .scores import Score
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ Qrels = Mapping[Any, Items]
 
 RunLike = Mapping[Any, Items]
 """Query id -> retrieved items, best first, or item -> score."""
-
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -435,7 +433,7 @@ def evaluate(
             f"qrels and run share no query id: qrels has {display.one_of(qrels)}, the run has {display.one_of(run)}"
         )
     judge = Judge(match=match, unique=unique, relevance_level=relevance_level)
-    qrels, run = _read_once(qrels), _read_once(run)
+    qrels, run = read_once(qrels), read_once(run)
     records = judge.judge_all(qrels, run)
     if not records:
         raise ValueError(f"none of {len(qrels)} queries can be scored: none has a relevant item")
@@ -454,73 +452,6 @@ def evaluate(
     for message in evaluation.warnings:
         warnings.warn(message, stacklevel=2)
     return evaluation
-
-
-def evaluate_sound(qrels: Qrels, run: Run, judge: Judge) -> tuple[Evaluation, dict[Hashable, Exception]]:
-    """Return an evaluation in which queries that cannot be judged are unscored, and what judging each of them raises.
-
-    The `errors` of its run, unlike its own, have that too.
-
-    Raises that where it leaves no query that can be scored.
-    """
-    match, unique, level = judge.match, judge.unique, judge.relevance_level
-    qrels, run = _read_once(qrels), Run(_read_once(run), run.errors)
-    try:
-        return evaluate(qrels, run, match=match, unique=unique, relevance_level=level), {}
-    except Exception as error:
-        if match is not None:
-            match = cache(match)  # what it has answered it is not asked again: it may fail now and then
-        faults = Judge(match=match, unique=unique, relevance_level=level).faults(qrels, run)
-        sound = {query_id: relevant for query_id, relevant in qrels.items() if query_id not in faults}
-        if not any(map(relevant_items, sound.values())):
-            raise next(iter(faults.values()), error) from None
-    rest = {query_id: [] if query_id in faults else items for query_id, items in run.items()}
-    rest = Run(rest, {**run.errors, **faults})
-    evaluation = evaluate(sound, rest, match=match, unique=unique, relevance_level=level)
-    return replace(evaluation, judge=judge), faults
-
-
-def evaluate_rows(
-    rows: Iterable[tuple[Hashable, Row]], read: Callable[[Row], tuple[Any, Any]], judge: Judge
-) -> tuple[Evaluation, dict[Hashable, Exception]]:
-    """Return an evaluation of a framework's rows, and what reading or judging each of the unscored ones raised.
-
-    Args:
-        rows: query id -> row, as pairs; further rows of an id are "ID #2" and so on.
-        read: gives what is relevant in a row, and what was retrieved, or the exception of a retrieval that failed.
-        judge: the rules.
-
-    Raises what the first row raised where no query can be scored.
-    """
-    qrels, run, unread, seen = dict[Hashable, Items](), Run(), dict[Hashable, Exception](), Counter[Hashable]()
-    for name, row in rows:
-        query_id = name
-        while query_id in run:
-            seen[name] += 1
-            query_id = f"{name} #{seen[name] + 1}"
-        run[query_id] = []
-        try:
-            relevant, retrieved = read(row)
-        except Exception as error:
-            unread[query_id] = run.errors[query_id] = error
-            continue
-        qrels[query_id] = relevant
-        if isinstance(retrieved, Exception):
-            run.errors[query_id] = retrieved
-        else:
-            run[query_id] = retrieved
-    if unread and not qrels:
-        raise next(iter(unread.values()))
-    evaluation, faults = evaluate_sound(qrels, run, judge)
-    return evaluation, unread | faults
-
-
-def _read_once(given: Mapping[Any, Items]) -> Mapping[Any, Items]:
-    """Return the mapping with a list in the place of each iterator among its values."""
-    if not any(issubclass(kind, Iterator) for kind in set(map(type, given.values()))):
-        return given
-    lists = {query_id: list(items) if isinstance(items, Iterator) else items for query_id, items in given.items()}
-    return Run(lists, given.errors) if isinstance(given, Run) else lists
 
 
 _NO_IDS = "every retrieved item is None: where are the ids? (a wrong key or attribute gives None)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .items import Items, ranked_items
@@ -63,6 +63,14 @@ def run_retriever(
             run[query_id] = []
             run.errors[query_id] = error
     return run
+
+
+def read_once(given: Mapping[Any, Items]) -> Mapping[Any, Items]:
+    """Return the mapping with a list in the place of each iterator among its values."""
+    if not any(issubclass(kind, Iterator) for kind in set(map(type, given.values()))):
+        return given
+    lists = {query_id: list(items) if isinstance(items, Iterator) else items for query_id, items in given.items()}
+    return Run(lists, given.errors) if isinstance(given, Run) else lists
 
 
 def check_on_error(on_error: str) -> None:

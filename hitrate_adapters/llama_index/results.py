@@ -7,8 +7,9 @@ from typing import Any
 
 from llama_index.core.evaluation import RetrievalEvalResult
 
-from hitrate_adapters.core.evaluation import Evaluation, evaluate_rows
+from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.records import Judge, Matcher
+from hitrate_adapters.core.sound import evaluate_rows
 
 from ._items import MatchOn, both_sides, by_query, compared
 

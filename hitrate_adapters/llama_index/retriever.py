@@ -17,12 +17,13 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import ImageNode
 from pydantic import ConfigDict, SkipValidation
 
-from hitrate_adapters.core.evaluation import evaluate, evaluate_sound
+from hitrate_adapters.core.evaluation import evaluate
 from hitrate_adapters.core.items import Items
 from hitrate_adapters.core.metrics import METRICS, Cutoffs, Metric, metrics_at
 from hitrate_adapters.core.records import Judge, Matcher, QueryRecord
 from hitrate_adapters.core.retrieval import Run, check_on_error
 from hitrate_adapters.core.scores import mean
+from hitrate_adapters.core.sound import evaluate_sound
 from hitrate_adapters.core.spans import Span
 
 from ._items import (
