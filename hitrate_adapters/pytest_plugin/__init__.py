@@ -47,6 +47,5 @@ def pytest_configure(config: pytest.Config) -> None:
 def hitrate(request: pytest.FixtureRequest) -> Iterator[HitRate]:
     """Return a function that evaluates a run and shows it in the summary: `hitrate(qrels, run).hit_rate(5)`."""
     session = request.config.stash[SESSION]
-    test = session.test = HitRate(request.node, session)
-    yield test
-    session.test = None
+    yield HitRate(request.node, session)
+    session.explain = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import pytest
 
@@ -19,6 +21,30 @@ from .table import Row, full_title
 
 if TYPE_CHECKING:
     from hitrate_adapters.core.comparison import Comparison
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _without_our_frames(method: Callable[Concatenate[HitRate, P], R]) -> Callable[Concatenate[HitRate, P], R]:
+    """Return the method such that what it refuses is shown at the test's line; with --full-trace at the package's."""
+
+    @wraps(method)
+    def wrapper(self: HitRate, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        __tracebackhide__ = not self._item.config.option.fulltrace
+        try:
+            return method(self, *args, **kwargs)
+        except (TypeError, ValueError, pytest.fail.Exception) as error:
+            frames = error.__traceback__
+            while __tracebackhide__ and frames and _is_ours(frames.tb_frame):
+                frames = frames.tb_next
+            raise error.with_traceback(frames) from error.__cause__  # frames of the test's own matcher stay
+
+    return wrapper
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("hitrate_adapters.")
 
 
 class HitRate:
@@ -39,7 +65,9 @@ class HitRate:
         self._baselines: dict[str, Evaluation] = {}
         self._rows: dict[str, Row] = {}
         item.stash[ROWS] = []
+        session.explain = self._explain
 
+    @_without_our_frames
     def __call__(  # noqa: PLR0913 - those of `evaluate`
         self,
         qrels: Qrels,
@@ -55,8 +83,8 @@ class HitRate:
         Args:
             qrels: query id -> relevant items, such as `hitrate_adapters.read_qrels(path)` returns.
             run: query id -> retrieved items, best first.
-            name: what it is called in the summary, in JUnit XML and among the baselines; needed only where a test
-                evaluates several times. None: as the test is called.
+            name: what it is called beside the test's name in the summary, in JUnit XML and among the baselines; needed
+                only where a test evaluates several times. None: as the test is called.
             match: see `evaluate`.
             unique: see `evaluate`.
             relevance_level: see `evaluate`.
@@ -67,6 +95,7 @@ class HitRate:
         evaluation = evaluate(qrels, run, match=match, unique=unique, relevance_level=relevance_level)
         return self.add(evaluation, name=name)
 
+    @_without_our_frames
     def add(self, evaluation: Evaluation, *, name: str | None = None) -> Evaluation:
         """Return an evaluation that was made elsewhere, such as that of a segment, and remember it, as a call does.
 
@@ -85,10 +114,11 @@ class HitRate:
         row = Row(
             test=self._test,
             label=label,
-            title=name or f"{self._item.name} {number}".rstrip(),
+            title=full_title(self._item.name, label),
             n=len(evaluation),
             scores={str(score.metric): (float(score), score.interval) for score in scores},
             differences={},
+            unchanged=False,
             baseline="",
             notes=remarks(evaluation)[1:],
             comparisons=[],
@@ -100,6 +130,7 @@ class HitRate:
         self._record_properties(label, scores)
         return evaluation
 
+    @_without_our_frames
     def baseline(self, evaluation: Evaluation) -> Evaluation:
         """Return the saved evaluation that one which this test made is to be compared with.
 
@@ -109,7 +140,6 @@ class HitRate:
         Raises:
             ValueError: `evaluation` is none of this test's; or the file is no saved evaluation.
         """
-        __tracebackhide__ = True
         label = next((label for label, each in self._evaluations.items() if each is evaluation), None)
         if label is None:
             raise ValueError(f"{evaluation!r} is none that this test made: evaluate it by hitrate(qrels, run) first")
@@ -118,8 +148,10 @@ class HitRate:
         path = self._session.baseline_path(self._test, label)
         if path is None:
             pytest.fail(
-                "no baseline to compare with: say where baselines are, by hitrate_baseline = baselines in pytest's "
-                "configuration or --hitrate-baseline baselines, and write them once with --hitrate-update"
+                "no baseline to compare with: say where baselines are, by --hitrate-baseline baselines, or by "
+                'hitrate_baseline = "baselines" in pytest\'s configuration (in pyproject.toml under '
+                "[tool.pytest.ini_options], since only pytest 9 reads [tool.pytest]), and write them once with "
+                "--hitrate-update"
             )
         if not path.exists():
             pytest.fail(
@@ -128,30 +160,54 @@ class HitRate:
             )
         return self._load(path, label, evaluation)
 
+    @_without_our_frames
     def compare(
         self, evaluation: Evaluation, metric: str | Metric, *, margin: float = 0.05, anyway: bool = False
     ) -> Comparison:
         """Return the comparison of an evaluation that this test made with its baseline; see `Evaluation.compare`.
 
         Gate by `assert hitrate.compare(evaluation, "hit_rate@5").verdict != "worse"`. It stands in the summary, and the
-        queries that were lost in the report of a test that fails.
+        queries that were lost in the report of a test that fails. The test fails where there is no baseline, and where
+        that was judged by different gold or rules.
 
         Raises:
-            TypeError, ValueError: as `baseline` and `Evaluation.compare`, such as for a baseline by different gold.
+            TypeError, ValueError: as `baseline` and `Evaluation.compare`.
         """
-        __tracebackhide__ = True
+        from hitrate_adapters.core.comparison import over_the_same  # not in every session, for what it loads
+
         old = self.baseline(evaluation)
-        comparison = evaluation.compare(old, Metric.parse(metric), margin=margin, anyway=anyway)
-        told = f"{comparison.metric}: {comparison!r}"
         label = next(label for label, each in self._evaluations.items() if each is evaluation)
+        try:
+            over_the_same({"this test": evaluation, "its baseline": old}, anyway=anyway)
+        except ValueError as error:
+            pytest.fail(
+                f"not comparable with the baseline of {full_title(self._test, label)}: {error}. Where the change is "
+                "meant, write new baselines with --hitrate-update"
+            )
+        comparison = evaluation.compare(old, Metric.parse(metric), margin=margin, anyway=anyway)
+        line = f"{comparison.metric}: {comparison!r}"
         if not self._session.update:  # with itself
-            self._rows[label]["comparisons"].append((told, comparison.verdict == "worse"))
+            self._rows[label]["comparisons"].append((comparison.verdict, line))
         if comparison.lost:
             lost = self._reasons(evaluation, comparison.metric, comparison.lost)
-            self._item.add_report_section("call", "hitrate", "\n".join([told, "lost:", *lost]))
+            self._item.add_report_section("call", "hitrate", "\n".join([line, "lost:", *lost]))
         return comparison
 
-    def explain(self, score: Score) -> Iterator[str]:
+    def __repr__(self) -> str:
+        """Show the test, since pytest shows the fixture where it fails."""
+        return f"<hitrate of {self._item.name}>"
+
+    def _explain(self, op: str, left: object, right: object) -> list[str] | None:
+        """Explain the failure of a verdict by its comparison, and that of a score by the queries that it misses."""
+        if isinstance(left, str):
+            comparisons = [each for row in self._rows.values() for each in row["comparisons"]]
+            lines = [line for verdict, line in comparisons if verdict == left]
+            return [f"{left!r} {op} {right!r}: {'; '.join(lines)}"] if lines else None
+        scores = [side for side in (left, right) if isinstance(side, Score)]
+        lines = [line for score in scores for line in self._missed(score)]
+        return [f"{left!r} {op} {right!r}", *lines] if lines else None
+
+    def _missed(self, score: Score) -> Iterator[str]:
         """Give lines on the queries that a score misses, of each evaluation of this test that has that score."""
         for label, evaluation in self._evaluations.items():
             again = evaluation.score(score.metric)
@@ -160,15 +216,6 @@ class HitRate:
                 name = f"{label}: " if label else ""
                 yield f"{name}{len(missed)} of {len(evaluation)} queries missed{':' if missed else ''}"
                 yield from self._reasons(evaluation, score.metric, missed)
-
-    def told(self, verdict: object) -> list[str]:
-        """Return what the summary says of each comparison of this test that has the verdict."""
-        comparisons = (told for row in self._rows.values() for told, _ in row["comparisons"])
-        return [told for told in comparisons if told.endswith(f": {verdict}")]
-
-    def __repr__(self) -> str:
-        """Show the test, since pytest shows the fixture where it fails."""
-        return f"<hitrate of {self._item.name}>"
 
     def _show_baseline(self, evaluation: Evaluation, row: Row) -> None:
         """Put the difference to the baseline in the row, and write the baseline where that is asked for."""
@@ -179,6 +226,7 @@ class HitRate:
             try:
                 compared = evaluation.compare(self._load(path, row["label"], evaluation), self._session.metrics)
                 row["differences"] = {name: (each.difference, each.interval) for name, each in compared.items()}
+                row["unchanged"] = not any(each.won or each.lost for each in compared.values())
             except ValueError as error:
                 row["notes"].append(f"not compared with the baseline: {error}")
         else:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import wrap
 
 import pytest
 
 from hitrate_adapters.core.display import some
 from hitrate_adapters.core.metrics import metrics_at
-from hitrate_adapters.core.scores import Score
 
 from .table import Row, full_title, table
-
-if TYPE_CHECKING:
-    from .fixture import HitRate
 
 ROWS = pytest.StashKey[list[Row]]()
 """Where a test keeps its rows."""
@@ -37,8 +33,8 @@ class Session:
     def __init__(self, config: pytest.Config) -> None:
         """Read the configuration. Raises UsageError where it is wrong."""
         self.config = config
-        self.test: HitRate | None = None
-        """The test that runs now, if it uses the fixture."""
+        self.explain: Callable[[str, object, object], list[str] | None] | None = None
+        """Explains a failed comparison of two values by the test that runs now, if that uses the fixture."""
         self.rows: dict[tuple[str, str], Row] = {}
         self.update: bool = config.getoption("hitrate_update")
         settings = (str(config.getini(name)) for name in ("hitrate_k", "hitrate_metrics"))
@@ -81,15 +77,8 @@ class Session:
         return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
-        """Explain the failure of a score by the queries that it misses, and that of a verdict by its comparison."""
-        if self.test is None:
-            return None
-        shown = f"{left!r} {op} {right!r}"
-        if told := self.test.told(left):
-            return [f"{shown}: {'; '.join(told)}"]
-        scores = [side for side in (left, right) if isinstance(side, Score)]
-        lines = [line for score in scores for line in self.test.explain(score)]
-        return [shown, *lines] if lines else None
+        """Let the test explain why a comparison of two values failed."""
+        return self.explain(op, left, right) if self.explain else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -111,15 +100,23 @@ class Session:
         rows = sorted(self.rows.values(), key=itemgetter("test"))
         times = Counter(row["title"] for row in rows)
         titles = [row["title"] if times[row["title"]] == 1 else full_title(row["test"], row["label"]) for row in rows]
+        width = shutil.get_terminal_size().columns
+
+        def write(head: str, text: str, **markup: bool) -> None:
+            lines = [f"{head}: {text}"]
+            if len(lines[0]) > width:
+                lines = [f"{head}:", *wrap(text, width - 2, break_long_words=False, break_on_hyphens=False)]
+            terminalreporter.write_line("\n  ".join(lines), **markup)
+
         terminalreporter.write_sep("=", "hit rate")
-        for line in table(dict(zip(titles, rows, strict=True)), shutil.get_terminal_size().columns):
+        for line in table(dict(zip(titles, rows, strict=True)), width):
             terminalreporter.write_line(line)
         for title, row in zip(titles, rows, strict=True):
             for note in row["notes"]:
-                terminalreporter.write_line(f"{title}: {note}")
-            for told, worse in row["comparisons"]:
-                terminalreporter.write_line(f"{title}: {told}", red=worse)
-        for became, told in _BASELINES.items():
+                write(title, note)
+            for verdict, line in row["comparisons"]:
+                write(title, line, red=verdict == "worse")
+        for became, phrase in _BASELINES.items():
             named = [title for title, row in zip(titles, rows, strict=True) if row["baseline"] == became]
             if named and self.baselines:
-                terminalreporter.write_line(f"{told.format(self.shown(self.baselines))}: {some(named)}")
+                write(phrase.format(self.shown(self.baselines)), some(named))
