@@ -9,17 +9,21 @@ from hitrate_adapters.core.items import ranked_items
 
 from .files import Place
 from .ids import Ids, grade, number, one_id
-from .layouts import Field, Layout
+from .layouts import Field, Layout, advice
 from .rows import Row
 
 
-def value(row: Row, field: Field) -> Any:
-    """Return a field of a row; a dot in its name reaches into an object, unless the row has it with the dot."""
+def value(row: Row, field: Field, *, renamed: bool = True) -> Any:
+    """Return a field of a row; a dot in its name reaches into an object, unless the row has it with the dot.
+
+    Raises ValueError where the row lacks it, with how to name another one unless `renamed` is false.
+    """
     name = field if isinstance(field, str) else field(row)
     found: Any = row
     for part in (name,) if name in row else name.split("."):
         if not isinstance(found, Mapping) or part not in found:
-            raise ValueError(f"expected {name!r}, the row has {', '.join(map(repr, row)) or 'nothing'}")
+            has = ", ".join(map(repr, row)) or "nothing"
+            raise ValueError(f"expected {name!r}, the row has {has}{advice(row, name) if renamed else ''}")
         found = found[part]
     return found
 

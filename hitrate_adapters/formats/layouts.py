@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,15 +98,29 @@ def _plain(place: Place, rows: Rows, side: str, query_id: str, items: str | None
     return Layout(rows, query_id, items or "item", single=True, order=order)
 
 
-_ADVICE = " (query_id= and items= name other columns)"
+def advice(names: Iterable[str], *lacking: str) -> str:
+    """Return what to do where rows with fields of these names lack others."""
+    if not _RAGAS.isdisjoint(names) and not _PLAIN.isdisjoint(lacking):
+        return " (these look like RAGAS' rows: pass format='ragas')"
+    return " (query_id= and items= name other fields)"
 
 
-def _need(place: Place, rows: Rows, query_id: str, items: str, advice: str = _ADVICE) -> None:
-    lacking = [name for name in (query_id, items) if rows.columns is not None and name not in rows.columns]
-    if lacking:
-        raise place.fault(
-            f"expected the column {' and '.join(lacking)}; it has {', '.join(map(repr, rows.columns or ()))}{advice}"
-        )
+_PLAIN = {"query_id", "item", "relevant", "retrieved"}
+_RAGAS = {f"{side}_context{kind}" for side in ("reference", "retrieved") for kind in ("s", "_ids")}
+
+
+def _need(place: Place, rows: Rows, query_id: str, items: str, *, renamed: bool = True) -> None:
+    columns = rows.columns or ()
+    lacking = [name for name in (query_id, items) if columns and name not in columns]
+    if not lacking:
+        return
+    told = (
+        f"expected the column{'s' * (len(lacking) > 1)} {' and '.join(lacking)}; it has {', '.join(map(repr, columns))}"
+    )
+    other = next((each for each in ",;\t|" if len(columns) == 1 and each in columns[0]), None)
+    if other is not None:
+        raise place.fault(f"{told}: is {other!r} between the columns? .csv has commas, .tsv tabs")
+    raise place.fault(f"{told}{advice(columns, *lacking) if renamed else ''}")
 
 
 def _trec(place: Place, side: str, query_id: str | None, items: str | None) -> Layout:
@@ -120,7 +134,7 @@ def _beir(place: Place, side: str, query_id: str | None, items: str | None) -> L
     if side == "run":
         raise ValueError("BEIR has no format of runs of its own: its runs are TREC's or JSON, such as format='trec'")
     rows = rows_of(place, "tsv")
-    _need(place, rows, "query-id", "corpus-id", advice="")
+    _need(place, rows, "query-id", "corpus-id", renamed=False)
     return Layout(rows, "query-id", "corpus-id", single=True, order="score")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterator, Sequence
+from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def read_qrels(  # noqa: PLR0913 - each is what some file needs
     {'1': ['d2', 'd7']}
     """
     kind = format_of(Path(path), format)
-    place = Place(Path(path, "qrels", f"{split}.tsv") if kind == "beir" and Path(path).is_dir() else path, on_error)
+    place = Place(_of_beir(path, "qrels", f"{split}.tsv") if kind == "beir" and Path(path).is_dir() else path, on_error)
     layout, ids, qrels = layout_of(place, kind, "qrels", query_id, items), Ids(id_key), ReadQrels()
     if layout.single:
         qrels.update(graded(layout, place, ids))
@@ -175,7 +176,7 @@ def read_texts(
     ids: str | None = None,
     texts: str | None = None,
 ) -> ReadTexts:
-    r"""Return the text of each id of a file: of documents, for `diagnose`, or of queries.
+    r"""Return the text of each id of a file: of documents, for `diagnose`, or of queries. Repeats that agree are one.
 
     Args:
         path: the file, or a BEIR folder; a file whose name ends in .gz is unpacked on the way.
@@ -199,7 +200,7 @@ def read_texts(
     {'d1': 'Refunds take five days, at most.'}
     """
     kind = format_of(Path(path), format)
-    place = Place(Path(path, f"{texts or 'corpus'}.jsonl") if kind == "beir" else path, on_error)
+    place = Place(_of_beir(path, f"{texts or 'corpus'}.jsonl") if kind == "beir" else path, on_error)
     if kind in ("trec", "ragas", "langsmith"):
         raise ValueError(f"{kind} files hold no texts by id")
     found, is_beir = ReadTexts(), kind == "beir"
@@ -215,16 +216,25 @@ def read_texts(
     for raw in rows.raw:
         with place:
             row = rows.read(raw)
-            key = one_id(value(row, ids or _first_id))
-            text = value(row, "items" if is_mapping else (None if is_beir else texts) or "text")
+            key = one_id(value(row, ids or _first_id, renamed=False))
+            field = "items" if is_mapping else (None if is_beir else texts) or "text"
+            text = value(row, field, renamed=False)
             if not isinstance(text, str):
                 raise ValueError(f"expected a text, found {text!r:.60}")  # noqa: TRY004 - it is the file that is wrong
-            if key in found:
-                raise ValueError(f"the id {key!r} is on an earlier row too")
             title = row.get("title") if is_beir else None
-            found[key] = f"{title} {text}" if title else text
+            whole = f"{title} {text}" if title else text
+            if found.setdefault(key, whole) != whole:
+                raise ValueError(f"the id {key!r} has another {field!r} on an earlier row")
     found.skipped = place.skipped
     return found
+
+
+def _of_beir(folder: PathLike, *parts: str) -> Path:
+    """Return a file of a BEIR folder. Raises FileNotFoundError, which says how a folder is read."""
+    path = Path(folder, *parts)
+    if not path.exists():
+        raise FileNotFoundError(ENOENT, f"no such file, and a folder is read as BEIR's: {'/'.join(parts)}", str(path))
+    return path
 
 
 def _first_id(row: Row) -> str:

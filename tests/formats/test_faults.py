@@ -18,6 +18,16 @@ GOLD = [
     ),
     ("gold.jsonl", '\n["q"]', "line 2: expected an object, found ['q']"),
     ("gold.jsonl", '{"query": "q", "relevant": []}', "line 1: expected 'query_id', the row has 'query', 'relevant'"),
+    (
+        "gold.jsonl",
+        '{"id": "q"}',
+        "line 1: expected 'query_id', the row has 'id' (query_id= and items= name other fields)",
+    ),
+    (
+        "gold.jsonl",
+        '{"user_input": "q", "reference_contexts": []}',
+        "the row has 'user_input', 'reference_contexts' (these look like RAGAS' rows: pass format='ragas')",
+    ),
     ("gold.jsonl", '{"query_id": "q", "gold": []}', "line 1: expected 'relevant', the row has 'query_id', 'gold'"),
     (
         "gold.jsonl",
@@ -84,7 +94,14 @@ WHOLE = [
     ("gold.json", "7", "gold.json: expected an object of query id -> items, or a list of objects; found 7"),
     ("gold.json", "[" * 100_000, "gold.json: this is JSON too deep to be read"),
     ("gold.csv", "", "gold.csv: this is empty: expected a header"),
-    ("gold.csv", "q1,d2\nq1,d3\n", "gold.csv: expected the column query_id and item; it has 'q1', 'd2' (query_id= and"),
+    (
+        "gold.csv",
+        "q1,d2\nq1,d3\n",
+        "gold.csv: expected the columns query_id and item; it has 'q1', 'd2' (query_id= and",
+    ),
+    ("gold.csv", "query_id;item\nq;a\n", "it has 'query_id;item': is ';' between the columns? .csv has commas, .tsv t"),
+    ("gold.tsv", "query_id,item\nq,a\n", "it has 'query_id,item': is ',' between the columns? .csv has commas, .tsv t"),
+    ("gold.csv", "user_input,reference_contexts\n", "(these look like RAGAS' rows: pass format='ragas')"),
     ("gold.csv", "query_id,doc_id\n", "gold.csv: expected the column item; it has 'query_id', 'doc_id'"),
     ("gold.csv", "query_id,item,item\n", "gold.csv: the header has a column twice"),
     ("gold.csv", 'query_id,item\nq,"a\nq,b\n', "line 3: unexpected end of data (is a quote never closed?)"),

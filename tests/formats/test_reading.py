@@ -223,13 +223,25 @@ def test_texts_of_queries_beside_their_golden_set(file):
     assert read_texts(path, ids="query", texts="query_id") == {"How long?": "q1"}
 
 
+def test_a_text_that_is_there_twice_is_one(file):
+    path = file("gold.csv", "query_id,item,topic\nq1,d1,a\nq1,d2,a\nq2,d1,b\n")
+    assert read_texts(path, texts="topic") == {"q1": "a", "q2": "b"}
+
+
+def test_a_folder_without_the_file_says_how_it_is_read(file):
+    folder = file("beir/README", "").parent
+    for read, told in ((read_qrels, "qrels/test.tsv"), (read_texts, "corpus.jsonl")):
+        with pytest.raises(FileNotFoundError, match=f"a folder is read as BEIR's: {told}"):
+            read(folder)
+
+
 def test_what_is_no_text_and_what_is_there_twice(file):
     text = '{"id": "a", "text": null}\n{"id": "b", "text": "B"}\n{"id": "b", "text": "C"}\n{"id": "c"}\n'
     texts = read_texts(file("corpus.jsonl", text), on_error="skip")
     assert texts == {"b": "B"}
     assert [told.partition(", ")[2] for told in texts.skipped] == [
         "line 1: expected a text, found None",
-        "line 3: the id 'b' is on an earlier row too",
+        "line 3: the id 'b' has another 'text' on an earlier row",
         "line 4: expected 'text', the row has 'id'",
     ]
 
