@@ -79,6 +79,10 @@ class Comparison:
         within = max(map(abs, self.interval)) < self.margin
         return "no difference shown" if within else "cannot be resolved at this size"
 
+    def __bool__(self) -> bool:
+        """Raise TypeError: `assert new.compare(...)` would pass whatever the verdict is."""
+        raise TypeError('a comparison is neither true nor false: ask for its verdict, as in `.verdict != "worse"`')
+
     def row(self) -> dict[str, object]:
         """Return the figures by name, for `pandas.DataFrame`; queries as numbers of them."""
         low, high = self.interval
@@ -113,6 +117,8 @@ class Comparison:
 
 class Comparisons(dict[str, Comparison]):
     """The name of each metric -> its `Comparison`, with p-values adjusted by Holm's method; printed, a table."""
+
+    __bool__ = Comparison.__bool__
 
     def rows(self) -> list[dict[str, object]]:
         """Return one mapping per metric, for `pandas.DataFrame(...)`."""
@@ -195,14 +201,14 @@ def over_the_same(
         ids = ", ".join(f"{name} has {some(each)}" for name, each in evaluations.items())
         raise ValueError(f"no query can be scored in each of the evaluations: {ids}")
     if not anyway:
-        _refuse_different_gold(evaluations, shared)
+        _refuse_different_gold(evaluations)
     known = set(shared)
     left_out = dict.fromkeys(q for each in evaluations.values() for q in each if q not in known)
     in_order = [each if list(each) == shared else subset(each, shared) for each in evaluations.values()]
     return in_order, tuple(left_out)
 
 
-def _refuse_different_gold(evaluations: Mapping[str, Evaluation], shared: Sequence[Hashable]) -> None:
+def _refuse_different_gold(evaluations: Mapping[str, Evaluation]) -> None:
     (name, first), *rest = evaluations.items()
     for other_name, other in rest:
         if first.judge.rules != other.judge.rules:
@@ -212,12 +218,13 @@ def _refuse_different_gold(evaluations: Mapping[str, Evaluation], shared: Sequen
             )
         if first.qrels is other.qrels:
             continue
-        golds = ((query_id, first.qrels[query_id], other.qrels[query_id]) for query_id in shared)
+        asked = [q for q in first.qrels if q in other.qrels and (q in first.records or q in other.records)]
+        golds = ((query_id, first.qrels[query_id], other.qrels[query_id]) for query_id in asked)
         differ = [(q, a, b) for q, a, b in golds if a is not b and relevant_items(a) != relevant_items(b)]
         if differ:
             query_id, ours, theirs = differ[0]
             raise ValueError(
-                f"the relevant items of {len(differ)} of {len(shared)} queries differ, such as those of {query_id!r}: "
+                f"the relevant items of {len(differ)} of {len(asked)} queries differ, such as those of {query_id!r}: "
                 f"{_shown(ours)} in {name}, {_shown(theirs)} in {other_name}: judge both by the same qrels, "
                 "or pass anyway=True"
             )

@@ -191,7 +191,7 @@ def test_a_comparison_survives_pickling(of_300):
 def test_only_queries_that_both_can_score():
     qrels = {"q1": ["a"], "q2": ["a"], "q3": ["a"], "q4": []}
     run = {"q1": ["a"], "q2": ["b"], "q3": ["a"], "q4": ["a"]}
-    new = hr.evaluate({**qrels, "q1": []}, run)
+    new = hr.evaluate({query: qrels[query] for query in ("q2", "q3", "q4")}, run)
     old = hr.evaluate({query: qrels[query] for query in ("q1", "q2", "q3")}, {**run, "q2": ["a"]})
     compared = new.compare(old, "hit_rate@5")
     assert (compared.n, compared.lost, compared.tied, compared.left_out) == (2, ("q2",), ("q3",), ("q1",))
@@ -348,3 +348,18 @@ def test_ten_thousand_queries_take_as_long_as_ten_thousand_sums_of_them():
     for _ in range(10_000):
         sum(numbers)
     assert took < 2 * (process_time() - start)
+
+
+def test_a_comparison_is_no_truth():
+    """`assert new.compare(old, ...)`, without the verdict, must not pass."""
+    evaluation = hr.evaluate({"q": ["a"]}, {"q": ["a"]})
+    for comparison in (evaluation.compare(evaluation, "hit_rate@5"), evaluation.compare(evaluation, ["hit_rate@5"])):
+        with pytest.raises(TypeError, match="a comparison is neither true nor false: ask for its verdict"):
+            bool(comparison)
+
+
+def test_a_query_whose_gold_was_emptied_has_different_gold():
+    old = hr.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": ["b"]})
+    new = hr.evaluate({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": ["a"], "q2": ["x"]})
+    with pytest.raises(ValueError, match="the relevant items of 1 of 2 queries differ, such as those of 'q2'"):
+        new.compare(old, "hit_rate@5")

@@ -136,6 +136,11 @@ def test_the_interval_of_two_hit_rates_is_bonett_and_prices():
     assert difference_interval(won - lost, won + lost, 1, n) == pytest.approx((0.099136, 0.223444), abs=2e-6)
 
 
+def test_values_that_differ_in_the_last_digit_are_equal():
+    values = [0.6309297535714574, 0.6309297535714575, 0.6309297535714573]
+    assert mean_interval(values, [10, 10, 10]) == pytest.approx(wilson(30 * values[0], 30), abs=1e-8)
+
+
 def test_equal_runs_have_an_interval_too():
     assert difference_interval(0, 0, 0, 100) == pytest.approx((-0.02718, 0.02718), abs=1e-5)
 
