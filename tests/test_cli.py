@@ -419,6 +419,51 @@ def test_convert(hitrate, folder):
     assert err.endswith("\nformat= is the option --from\n")
 
 
+def test_what_a_conversion_leaves_behind_is_said(hitrate, folder):
+    (folder / "run.jsonl").write_text(
+        '{"query_id": "q1", "retrieved": {"a": 0.5}, "ms": 7}\n{"query_id": "q2", "error": "TimeoutError: late"}\n'
+        '{"query_id": "q3", "retrieved": []}\n{"query_id": "q4", "retrieved": ["a"]}\n'
+    )
+    code, out, err = hitrate("convert run run.jsonl run.csv")
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        "note: 2 queries written to run.csv",
+        "note: 2 queries without items left out, for which csv has no place: q2, q3",
+        "note: 1 error left out, for which csv has no place: q2",
+        "note: not carried over: ms, scores",
+    ]
+    assert hitrate("convert run run.jsonl same.json")[2].splitlines()[:2] == [
+        "note: 4 queries written to same.json",
+        "note: 1 error left out, for which json has no place: q2",
+    ]
+    hr.write_run({"q": {"a": 0.5}}, folder / "scored.csv")
+    assert hitrate("convert run scored.csv ranked.jsonl")[2].endswith("note: not carried over: score\n")
+    (folder / "topics.csv").write_text("query_id,item,grade,topic\nq1,a,2,x\n")
+    told = "note: 1 query written to topics.trec\nnote: not carried over: topic\n"
+    assert hitrate("convert qrels topics.csv topics.trec")[2] == told
+    (folder / "ragas.jsonl").write_text('{"user_input": "?", "reference_context_ids": ["a"]}\n')
+    assert hitrate("convert qrels ragas.jsonl new.jsonl --from ragas")[2].endswith("not carried over: user_input\n")
+
+
+def test_segments_of_a_table_with_a_row_an_item(hitrate, folder):
+    rows = [f"q{n},{item},{'odd' if n % 2 else 'even'}" for n in range(100) for item in ("gold", "more")]
+    (folder / "gold.csv").write_text("\n".join(["query_id,item,topic", *rows]))
+    code, out, _ = hitrate("eval gold.csv good.jsonl -k 1 --segment topic")
+    assert (code, out.split()[3:5]) == (0, ["even", "50"])
+    (folder / "gold.csv").write_text("\n".join(["query_id,item,topic", *rows, "q1,most,even"]))
+    code, _, err = hitrate("eval gold.csv good.jsonl -k 1 --segment topic")
+    assert (code, err) == (2, "error: gold.csv, line 202: the id 'q1' has another 'topic' on an earlier row\n")
+
+
+def test_diagnose_shortens_questions(hitrate, folder):
+    question = "How long do refunds take when I have paid by card?"
+    hr.write_qrels({question: ["a"]}, folder / "asked.jsonl")
+    hr.write_run({question: []}, folder / "run.jsonl")
+    _, out, _ = hitrate("diagnose asked.jsonl run.jsonl")
+    assert "  How long do r...by card?\n" in out
+    assert json.loads(hitrate("diagnose asked.jsonl run.jsonl -f json")[1])["misses"][0]["query_id"] == question
+
+
 def test_power(hitrate):
     _, out, _ = hitrate("power --p 0.8 --delta 0.05 --discordant 0.1")
     assert out.splitlines()[1].split() == ["+0.05", "352"]
@@ -442,7 +487,7 @@ def test_power(hitrate):
         ("eval gold.jsonl", "files are saved evaluations"),
         ("eval saved.jsonl --unique --match contains", "leave out --match, --unique"),
         ("eval gold.jsonl good.jsonl -k five", "-k five: expected a whole number"),
-        ("eval gold.jsonl good.jsonl -k 0", "k must be at least 1"),
+        ("eval gold.jsonl good.jsonl -k 0", "-k 0: expected a whole number of at least 1, or all"),
         ("eval gold.jsonl good.jsonl -m spam", "unknown metric 'spam'"),
         ("eval gold.jsonl good.jsonl --match spam", "--match spam: expected same_text"),
         ("eval gold.jsonl good.jsonl --match overlap", "--match overlap: expected same_text"),
@@ -460,6 +505,24 @@ def test_power(hitrate):
         ("eval gold.jsonl good.jsonl --max-drop mrr=1", "need each other"),
         ("eval gold.jsonl good.jsonl --baseline gold.jsonl --max-drop mrr=1", "no evaluation that was saved"),
         ("eval gold.jsonl elsewhere.jsonl", "qrels and run share no query id"),
+        ("eval gold.jsonl good.jsonl --on lower", "--on lower says what --fail-under METRIC=BOUND looks at: it needs"),
+        ("eval gold.jsonl good.jsonl --save x.csv", "--save x.csv: evaluations are saved as JSON lines: end the name"),
+        ("eval gold.jsonl good.jsonl --save gold.jsonl", "--save gold.jsonl: this file is read too, and would be lost"),
+        ("eval gold.jsonl good.jsonl --save ./good.jsonl", "--save good.jsonl: this file is read too"),
+        ("eval saved.jsonl --save saved.jsonl", "--save saved.jsonl: this file is read too"),
+        (
+            "eval gold.jsonl good.jsonl --baseline saved.jsonl --max-drop mrr=1 --save saved.jsonl",
+            "--save saved.jsonl: this file is read too",
+        ),
+        (
+            "eval gold.jsonl good.jsonl --segment topics.jsonl:topic --save topics.jsonl",
+            "--save topics.jsonl: this file is read too",
+        ),
+        ("convert qrels gold.jsonl ./gold.jsonl", "TO gold.jsonl: this file is read too"),
+        ("eval empty.jsonl good.jsonl", "error: empty.jsonl: there is no query in it"),
+        ("eval topics.jsonl good.jsonl", "items= is the option --qrels-items"),
+        ("eval . good.jsonl", "qrels/test.tsv: no such file, and a folder is read as BEIR's"),
+        ("eval ragas.jsonl good.jsonl", "format= is the option --qrels-format"),
         ("compare gold.jsonl good.jsonl", "files are saved evaluations"),
         ("leaderboard gold.jsonl", "at least one RUN"),
         ("leaderboard gold.jsonl good.jsonl ./good.jsonl", "good.jsonl is there twice"),
@@ -478,6 +541,9 @@ def test_bad_input_is_a_message_and_exit_code_2(hitrate, folder, line, message):
     (folder / "items=bad.jsonl").write_text((folder / "bad.jsonl").read_text())
     (folder / "run.txt").write_text("")
     (folder / "gold.txt").write_text("")
+    (folder / "empty.jsonl").write_text("")
+    (folder / "topics.jsonl").write_text('{"query_id": "q1", "topic": "a"}\n')
+    (folder / "ragas.jsonl").write_text('{"user_input": "q1", "reference_contexts": ["a"]}\n')
     hr.write_run({"elsewhere": ["gold"]}, folder / "elsewhere.jsonl")
     if "saved" in line:
         hitrate("eval gold.jsonl good.jsonl --save saved.jsonl")
@@ -494,7 +560,7 @@ def test_rows_that_cannot_be_read_are_left_out_when_told(hitrate, folder):
     code, out, err = hitrate("eval gold.jsonl good.jsonl -k 1 -m hit_rate --on-error skip")
     assert code == 0
     assert "0.600 [0.502, 0.691]" in out
-    assert err.startswith("note: 2 rows were left out; the first: good.jsonl, line 101: this is no JSON")
+    assert err.startswith("note: 2 rows left out; the first: good.jsonl, line 101: this is no JSON")
 
 
 def test_a_run_that_found_nothing_is_scored_with_a_warning(hitrate, folder):
@@ -503,6 +569,13 @@ def test_a_run_that_found_nothing_is_scored_with_a_warning(hitrate, folder):
     assert code == 0
     assert "0.000 [0.000, 0.037]" in out
     assert err.startswith("warning: no relevant id was ever retrieved: are both in the same id space?")
+
+
+def test_a_warning_that_speaks_of_an_argument_names_the_option(hitrate, folder):
+    hr.write_qrels({"q": ["Refunds take five days."]}, folder / "texts.jsonl")
+    hr.write_run({"q": ["Refunds take five working days."]}, folder / "chunks.jsonl")
+    code, _, err = hitrate("eval texts.jsonl chunks.jsonl")
+    assert (code, err.splitlines()[-1]) == (0, "match= is the option --match RULE, such as --match contains")
 
 
 @pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="has no such file")
@@ -532,7 +605,7 @@ def test_what_one_of_two_runs_cannot_score_is_named(hitrate, folder):
     hitrate("eval gold.jsonl good.jsonl --save all.jsonl")
     hr.write_qrels({query: GOLD[query] for query in list(GOLD)[1:]}, folder / "gold.jsonl")
     hitrate("eval gold.jsonl better.jsonl --save most.jsonl")
-    for command in ("compare", "leaderboard --saved"):
+    for command in ("compare", "leaderboard", "leaderboard --saved"):
         _, out, _ = hitrate(f"{command} all.jsonl most.jsonl")
         assert "99 queries compared\n1 left out, which not all can score: q0\n" in out
 
@@ -648,6 +721,17 @@ def test_a_narrow_terminal_folds_lines(folder, columns):  # noqa: ARG001
         result = shown.replace("\r\n", "\n").rpartition("\r")[2]  # after the progress bar
         assert max(map(len, result.splitlines())) <= columns
         assert "hit_rate" in result.replace("\n", "") or columns < 40
+
+
+def test_a_terminal_folds_messages_between_words(folder):  # noqa: ARG001
+    shown = in_a_terminal(["eval", "gold.jsonl", "good.jsonl", "-k", "five"], 30)
+    assert shown.split("\r\n") == ["error: -k five: expected a ", "whole number of at least 1, or", "all", ""]
+
+
+def test_flags_take_no_value(folder):  # noqa: ARG001
+    lines = ran("eval", "-h").stdout.decode().splitlines()
+    assert [line for line in lines if "--anyway" in line or "--unique" in line]
+    assert not [line for line in lines if "<bool>" in line and "--help" not in line]
 
 
 def test_a_terminal_shows_progress_and_a_pipe_does_not(folder):  # noqa: ARG001

@@ -10,9 +10,12 @@ from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.leaderboard import leaderboard as ranked
 from hitrate_adapters.core.metrics import DEFAULT_K, METRICS
 from hitrate_adapters.formats import load, read_qrels, read_run, save, write_qrels, write_run
+from hitrate_adapters.formats.saved import is_saved
+from hitrate_adapters.formats.unread import unread
 
 from . import gates, results
-from .inputs import evaluated, saved, say, say_skipped, segment_of, texts_of
+from .converting import left_behind, refuse_input, refuse_unsavable
+from .inputs import evaluated, saved, say, say_skipped, segment_file, segment_of, texts_of
 from .options import (
     AnywayOption,
     BaselineOption,
@@ -57,7 +60,7 @@ def _version(wanted: bool) -> None:
 def hitrate(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
+        bool, typer.Option("--version", metavar="", help="Print the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
     """Hit Rate@K of retrievers, from files: how good, how sure, which queries missed and why; and gates for builds.
@@ -96,8 +99,12 @@ def eval_(  # noqa: PLR0913 - each is an option
     default = ("hit_rate",) if segment else tuple(METRICS)
     metrics = metrics_of(metric, k, metrics=default, k=DEFAULT_K)
     lowest, allowed = bounds("--fail-under", fail_under), bounds("--max-drop", max_drop)
+    if on is not On.point and not lowest:
+        raise ValueError(f"--on {on} says what --fail-under METRIC=BOUND looks at: it needs one")
     if bool(allowed) != (baseline is not None):
         raise ValueError("--baseline FILE and --max-drop METRIC=D need each other")
+    if save_ is not None:
+        refuse_unsavable(save_, qrels, run, baseline, segment_file(segment))
     (evaluation,) = _evaluations(qrels, [run] if run else [], reading, keep=save_ is not None)
     say(evaluation)
     segments = evaluation.by(segment_of(segment, qrels, reading)) if segment else None
@@ -149,7 +156,12 @@ def compare(  # noqa: PLR0913 - each is an option
 def leaderboard(  # noqa: PLR0913 - each is an option
     files: Annotated[list[Path], typer.Argument(metavar="QRELS RUN...", help="The golden set and the runs.")],
     *,
-    saved_: Annotated[bool, typer.Option("--saved", help="All files are saved evaluations; no QRELS.")] = False,
+    saved_: Annotated[
+        bool,
+        typer.Option(
+            "--saved", metavar="", help="All files are saved evaluations; no QRELS. Seen by itself, but for a pipe."
+        ),
+    ] = False,
     metric: MetricsOption = None,
     k: CutoffsOption = None,
     margin: MarginOption = 0.05,
@@ -161,6 +173,7 @@ def leaderboard(  # noqa: PLR0913 - each is an option
     metrics = metrics_of(metric, k, metrics=("hit_rate",), k=(5,))
     if len(metrics) != 1:
         raise ValueError(f"a leaderboard goes by one metric, not by {', '.join(map(str, metrics))}")
+    saved_ = saved_ or (files[0].is_file() and is_saved(files[0]))
     if not saved_ and len(files) == 1:
         raise ValueError("expected QRELS and at least one RUN")
     runs = files if saved_ else files[1:]
@@ -228,12 +241,18 @@ def convert(  # noqa: PLR0913 - each is an option
     """Write a golden set or a run in another format."""
     fields: dict[str, Any] = {"query_id": query_id, "items": items, "id_key": id_key}
     read, write = (read_qrels, write_qrels) if side is Side.qrels else (read_run, write_run)
+    refuse_input("TO", target, source)
     with named(format="--from", query_id="--query-id", items="--items"):
         found = read(source, from_, on_error=on_error, **fields)
     say_skipped(found.skipped)
     with named(format="--to"):
         write(found, target, to)
-    note(f"{len(found):,} queries written to {target}")
+    for line in left_behind(found, target, to, getattr(found, "errors", {})):
+        note(line)
+    if source.is_file():  # nothing can be read from a pipe again
+        fields.pop("id_key")
+        if names := unread(source, from_, side, **fields):
+            note(f"not carried over: {', '.join(names)}")
 
 
 @app.command(epilog="hitrate power --p 0.8 --delta 0.02,0.05")

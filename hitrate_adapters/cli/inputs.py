@@ -12,7 +12,7 @@ from hitrate_adapters.formats.files import Place
 from hitrate_adapters.formats.reading import rankings
 
 from .options import Reading
-from .output import note, tracked, waiting
+from .output import counted, note, tracked, waiting
 from .running import named
 
 
@@ -22,9 +22,11 @@ def evaluated(qrels_path: Path, run_paths: list[Path], reading: Reading, *, keep
     Of the runs themselves only what was wrong is kept, unless `keep` is true: a run need not fit into memory.
     """
     options = named(format="--qrels-format", query_id="--qrels-query-id", items="--qrels-items")
-    with options, waiting(f"{qrels_path.name} is read"):
+    with options, waiting(f"reading {qrels_path.name}"):
         qrels = read_qrels(qrels_path, reading.qrels_format, on_error=reading.on_error, **reading.qrels_fields)
     say_skipped(qrels.skipped)
+    if not qrels:
+        raise ValueError(f"{qrels_path}: there is no query in it")
     with named(format="--run-format", query_id="--run-query-id", items="--run-items"):
         return [_judged(qrels, path, reading, keep=keep) for path in run_paths]
 
@@ -44,13 +46,17 @@ def say(evaluation: Evaluation) -> None:
         note(line)
 
 
+def segment_file(given: str | None) -> Path | None:
+    """Return the file that --segment names, alone or before a field of it."""
+    names = (given, given.rpartition(":")[0]) if given else ()
+    return next((Path(name) for name in names if name and Path(name).is_file()), None)
+
+
 def segment_of(given: str, qrels_path: Path, reading: Reading) -> dict[str, str]:
     """Return query id -> segment, from a file, from FILE:FIELD, or from a field of the golden set's file."""
-    file, _, field = given.rpartition(":")
-    if Path(given).is_file():
-        return read_texts(given, texts="segment")
-    if file and Path(file).is_file():
-        return read_texts(file, texts=field)
+    path = segment_file(given)
+    if path is not None:
+        return read_texts(path, texts="segment" if str(path) == given else given.rpartition(":")[2])
     if qrels_path.is_fifo():
         raise ValueError(f"--segment {given}: a field of QRELS takes a file, as it is read twice; this is a pipe")
     return read_texts(qrels_path, reading.qrels_format, ids=reading.qrels_query_id or "query_id", texts=given)
@@ -70,7 +76,7 @@ def _judged(qrels: Qrels, path: Path, reading: Reading, *, keep: bool) -> Evalua
         if evaluation is not None:
             say_skipped(place.skipped)
             return evaluation
-    with waiting(f"{path.name} is read"):
+    with waiting(f"reading {path.name}"):
         run = read_run(path, reading.run_format, on_error=reading.on_error, **reading.run_fields)
     say_skipped(run.skipped)
     return evaluate(qrels, run, **reading.rules)
@@ -112,4 +118,4 @@ def _streamed(qrels: Qrels, place: Place, reading: Reading) -> Evaluation | None
 def say_skipped(skipped: Sequence[str]) -> None:
     """Say on stderr how many rows could not be read."""
     if skipped:
-        note(f"{len(skipped):,} rows were left out; the first: {skipped[0]}")
+        note(f"{counted(len(skipped), 'row')} left out; the first: {skipped[0]}")

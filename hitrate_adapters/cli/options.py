@@ -80,7 +80,9 @@ CutoffsOption = Annotated[
 MarginOption = Annotated[
     float, typer.Option(metavar="D", help="The smallest difference that matters, for the verdict.", min=0, max=1)
 ]
-AnywayOption = Annotated[bool, typer.Option("--anyway", help="Compare also what was judged by other gold or rules.")]
+AnywayOption = Annotated[
+    bool, typer.Option("--anyway", metavar="", help="Compare also what was judged by other gold or rules.")
+]
 MaxDropOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -154,7 +156,10 @@ class Reading:
         ),
     ] = None
     unique: Annotated[
-        bool, typer.Option("--unique", help="Drop repeats from a ranking before any cutoff.", rich_help_panel=_RULES)
+        bool,
+        typer.Option(
+            "--unique", metavar="", help="Drop repeats from a ranking before any cutoff.", rich_help_panel=_RULES
+        ),
     ] = False
     relevance_level: Annotated[
         float | None,

@@ -81,8 +81,20 @@ class Result:
 
 
 def note(message: str, kind: str = "note") -> None:
-    """Print a message to stderr."""
-    print(f"{kind}: {message}", file=sys.stderr)  # noqa: T201
+    """Print a message to stderr; a terminal's lines are folded between words."""
+    if sys.stderr.isatty():
+        Console(stderr=True).print(Text(f"{kind}: {message}"))
+    else:
+        print(f"{kind}: {message}", file=sys.stderr)  # noqa: T201
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number and what is counted, in the singular or the plural.
+
+    >>> counted(1, "row"), counted(1000, "row"), counted(0, "query", "queries")
+    ('1 row', '1,000 rows', '0 queries')
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
 def show(result: Result, form: str) -> None:

@@ -48,9 +48,12 @@ def _cutoff(given: str) -> int | None:
     if given == "all":
         return None
     try:
-        return int(given)
+        found = int(given)
     except ValueError:
-        raise ValueError(f"-k {given}: expected a whole number of at least 1, or all") from None
+        found = 0
+    if found < 1:
+        raise ValueError(f"-k {given}: expected a whole number of at least 1, or all")
+    return found
 
 
 def bounds(option: str, given: Iterable[str] | None) -> dict[Metric, float]:

@@ -15,7 +15,7 @@ from hitrate_adapters.core.scores import Score
 from hitrate_adapters.core.segments import Segments
 from hitrate_adapters.core.significance import ALPHA, POWER, sample_size
 
-from .output import Check, Result, cell
+from .output import Check, Result, cell, counted
 
 _BESIDE = 3  # cutoffs: where there are more, intervals stand below the values, so that a row fits 80 columns
 _DELTAS = (0.1, 0.05, 0.03, 0.02, 0.01)
@@ -45,9 +45,7 @@ def of_evaluation(
         rows = [{"segment": segment, **_row(score)} for segment, found in by_segment.items() for score in found] + [
             {"segment": "all", **row} for row in rows
         ]
-    lines = [
-        f"{len(evaluation):,} {'query' if len(evaluation) == 1 else 'queries'} scored; in brackets, 95 % intervals"
-    ]
+    lines = [f"{counted(len(evaluation), 'query', 'queries')} scored; in brackets, 95 % intervals"]
     return Result(f"hitrate eval {name}", grids, rows, data, lines, checks)
 
 
@@ -63,9 +61,11 @@ def of_comparisons(comparisons: Comparisons, names: tuple[str, str], checks: lis
         grid.append([metric, *scores, difference, p_value(each.adjusted, ""), *counts, each.verdict])
     first = next(iter(comparisons.values()))
     lines += notes(first.n, first.left_out)
-    shown = [f"{each.detectable:.3f} in {name}" for name, each in comparisons.items() if each.detectable is not None]
+    shown = [
+        f"{each.detectable:.3f} or more in {name}" for name, each in comparisons.items() if each.detectable is not None
+    ]
     if shown:
-        lines.append(f"so many queries show, in {POWER:.0%} of trials, a difference of {', '.join(shown)}")
+        lines.append(f"{first.n:,} queries can show a difference of {', '.join(shown)} ({POWER:.0%} power)")
     for what, queries in (("won", first.won), ("lost", first.lost)):
         if queries:
             lines.append(f"{what} by {first.metric}: {some(queries)}")
@@ -119,7 +119,7 @@ def of_diagnosis(diagnosis: Diagnosis, score: Score) -> Result:
     grid, unknown = [["cause", "misses", "what to do", "such as"]], diagnosis.unknown
     for cause, n in diagnosis.totals.items():
         number = f"{n:,}" if cause not in unknown else f"{n:,} or more" if n else "unknown"
-        grid.append([cause.replace("_", " "), number, ADVICE[cause], some(diagnosis.of(cause))])
+        grid.append([cause.replace("_", " "), number, ADVICE[cause], some(map(_shortened, diagnosis.of(cause)))])
     lines = [f"{len(diagnosis.misses):,} of {diagnosis.n_queries:,} queries miss: {score!r}"]
     lines += [
         f"not looked for in {n:,} misses: {cause.replace('_', ' ')}, which takes {NEEDS[cause]}"
@@ -146,6 +146,12 @@ def of_power(p: float, deltas: tuple[float, ...], power: float, discordant: floa
     )
     lines = [f"from a hit rate of {p:g}, in {power:.0%} of trials at p < {ALPHA:g}, {differ}"]
     return Result("hitrate power", [grid], rows, {"hitrate_adapters": __version__, "rows": rows}, lines)
+
+
+def _shortened(query_id: object) -> str:
+    """Return an id of 24 characters at most: of a question, how it begins and how it ends."""
+    told = " ".join(str(query_id).split())
+    return told if len(told) <= 24 else f"{told[:13].rstrip()}...{told[-8:].lstrip()}"
 
 
 def _row(score: Score) -> dict[str, Any]:

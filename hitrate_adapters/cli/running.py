@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, signature
@@ -17,6 +17,9 @@ with extra("cli", "typer"):
     import typer
 
 
+_ARGUMENTS = {"anyway": "--anyway", "id_key": "--id-key", "match": "--match RULE, such as --match contains"}
+
+
 def command(run: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose bad input is a message and exit code 2; its `reading` becomes the options of `Reading`."""
     own, shared = dict(signature(run).parameters), dict(signature(Reading).parameters)
@@ -27,11 +30,13 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
     def guarded(**given: Any) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.showwarning = lambda message, *_, **__: note(str(message), "warning")
+            warnings.showwarning = lambda message, *_, **__: note(
+                "\n".join([str(message), *_meant(str(message), _ARGUMENTS)]), "warning"
+            )
             try:
                 if takes_reading:
                     given["reading"] = Reading(**{name: given.pop(name) for name in shared})
-                with named(anyway="--anyway", id_key="--id-key", match="--match"):
+                with named(**_ARGUMENTS):
                     run(**given)
             except (OSError, ValueError, TypeError, ImportError) as error:
                 note("\n".join([_told(error), *getattr(error, "__notes__", ())]), "error")
@@ -52,10 +57,16 @@ def named(**options: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        for argument, option in options.items():
-            if re.search(rf"\b{argument}=(True\b|(?!\w))", str(error)):  # and not a file that is called items=a.jsonl
-                error.add_note(f"{argument}= is the option {option}")
+        for line in _meant(str(error), options):
+            error.add_note(line)
         raise
+
+
+def _meant(message: str, options: Mapping[str, str]) -> Iterator[str]:
+    """Give a line for each argument of the library that a message speaks of."""
+    for argument, option in options.items():
+        if re.search(rf"\b{argument}=(True\b|(?!\w))", message):  # and not a file that is called items=a.jsonl
+            yield f"{argument}= is the option {option}"
 
 
 def _told(error: Exception) -> str:

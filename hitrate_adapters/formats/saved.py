@@ -60,6 +60,14 @@ def save(evaluation: Evaluation, path: PathLike) -> None:
                 raise TypeError(f"query {query_id!r}: {error}") from None
 
 
+def is_saved(path: PathLike) -> bool:
+    """Return whether a file begins as those do that `save` writes. Raises OSError where it cannot be opened."""
+    try:
+        return json_object(next(lines(Place(path)), b"")).get("saved") == "evaluation"
+    except ValueError:
+        return False
+
+
 def load(path: PathLike, match: Matcher | None = None) -> Evaluation:
     """Return an evaluation that `save` wrote: the same records, so the same scores, whatever the version that judges.
 
