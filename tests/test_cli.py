@@ -301,18 +301,23 @@ def test_what_is_judged_while_it_is_read_is_what_evaluate_gives(tmp_path_factory
         ("hit_rate@3=0.9", 0, "PASSED"),
         ("hit_rate@3=0.91", 1, "FAILED"),
         ("'hit_rate@3>=0.5=0.95'", 1, "FAILED"),
-        ("mrr=0.7", 0, "PASSED"),  # 0.6 + 0.3 / 3 = 0.7
+        ("mrr@10=0.7", 0, "PASSED"),  # 0.6 + 0.3 / 3 = 0.7
         ("hit_rate@3=0.82 --on lower", 0, "PASSED"),
         ("hit_rate@3=0.85 --on lower", 3, "INCONCLUSIVE"),
         ("hit_rate@3=0.92 --on lower", 3, "INCONCLUSIVE"),
         ("hit_rate@3=0.95 --on lower", 1, "FAILED"),
-        ("hit_rate@3=0.85 --fail-under mrr=0.9 --on lower", 1, "FAILED"),  # which goes before inconclusive
+        ("hit_rate@3=0.85 --fail-under mrr@10=0.9 --on lower", 1, "FAILED"),  # which goes before inconclusive
     ],
 )
 def test_fail_under(hitrate, gate, code, outcome):
     found, out, err = hitrate(f"eval gold.jsonl good.jsonl -k 1 --fail-under {gate}")
     assert (found, err) == (code, "")
     assert outcome in [line.split()[0] for line in out.splitlines()[-2:]]
+
+
+@pytest.mark.parametrize("asked", ["-k all -m hit_rate", "-k 1,all", "-k 1 -k all -m mrr,hit_rate"])
+def test_a_gate_on_all_that_was_retrieved(hitrate, asked):
+    assert hitrate(f"eval gold.jsonl good.jsonl {asked} --fail-under hit_rate=0.9")[0] == 0
 
 
 def test_a_failed_gate_names_what_was_missed(hitrate):
@@ -342,6 +347,20 @@ def test_max_drop(hitrate, run, drop, code, outcome):
     assert out.splitlines()[-1].split()[0] == outcome, out
     assert (found, err) == (code, "")
     assert hitrate(f"compare gold.jsonl good.jsonl {run}.jsonl --max-drop {drop}")[0] == code
+
+
+@pytest.mark.parametrize(("run", "drop", "code"), [("broken", "0.05", 1), ("alike", "0.04", 3)])
+def test_what_does_not_pass_is_not_saved(hitrate, folder, run, drop, code):
+    hitrate("eval gold.jsonl good.jsonl --save baseline.jsonl")
+    before = (folder / "baseline.jsonl").read_bytes()
+    gate = f"--baseline baseline.jsonl --max-drop hit_rate@3={drop} --save baseline.jsonl"
+    for _ in range(2):
+        found, _, err = hitrate(f"eval gold.jsonl {run}.jsonl {gate}")
+        assert (found, err) == (code, "note: not saved to baseline.jsonl, as not every gate passed\n")
+        assert (folder / "baseline.jsonl").read_bytes() == before
+    found, _, err = hitrate(f"eval gold.jsonl better.jsonl {gate}")
+    assert (found, err) == (0, "note: saved to baseline.jsonl\n")
+    assert (folder / "baseline.jsonl").read_bytes() != before
 
 
 # compare, leaderboard, diagnose, convert, power
@@ -500,10 +519,18 @@ def test_power(hitrate):
         ("eval gold.jsonl good.jsonl --fail-under hit_rate@5", "expected METRIC=NUMBER"),
         ("eval gold.jsonl good.jsonl --fail-under 'hit_rate@5>=0.5'", "expected METRIC=NUMBER"),
         ("eval gold.jsonl good.jsonl --fail-under hit_rate@5=85", "expected a number from 0 to 1, found 85"),
-        ("eval gold.jsonl good.jsonl --fail-under mrr=nan", "expected a number from 0 to 1, found nan"),
-        ("eval gold.jsonl good.jsonl --fail-under mrr=1 --fail-under mrr=0", "has mrr twice"),
-        ("eval gold.jsonl good.jsonl --max-drop mrr=1", "need each other"),
-        ("eval gold.jsonl good.jsonl --baseline gold.jsonl --max-drop mrr=1", "no evaluation that was saved"),
+        ("eval gold.jsonl good.jsonl --fail-under mrr@5=nan", "expected a number from 0 to 1, found nan"),
+        ("eval gold.jsonl good.jsonl --fail-under mrr@5=1 --fail-under mrr@5=0", "has mrr@5 twice"),
+        ("eval gold.jsonl good.jsonl --max-drop mrr@5=1", "need each other"),
+        (
+            "eval gold.jsonl good.jsonl -k 3 -m hit_rate --fail-under hit_rate=0.9",
+            "retrieved: write hit_rate@3=0.9, or",
+        ),
+        ("eval gold.jsonl good.jsonl -k all -m mrr --fail-under hit_rate=0.9", "retrieved: write hit_rate@5=0.9, or"),
+        ("eval gold.jsonl good.jsonl --fail-under 'hit_rate>=0.5=0.9'", "retrieved: write hit_rate@1>=0.5=0.9, or"),
+        ("eval gold.jsonl good.jsonl --baseline saved.jsonl --max-drop mrr=0", "retrieved: write mrr@1=0, or"),
+        ("compare gold.jsonl good.jsonl alike.jsonl --max-drop mrr=0", "retrieved: write mrr@5=0, or"),
+        ("eval gold.jsonl good.jsonl --baseline gold.jsonl --max-drop mrr@5=1", "no evaluation that was saved"),
         ("eval gold.jsonl elsewhere.jsonl", "qrels and run share no query id"),
         ("eval gold.jsonl good.jsonl --on lower", "--on lower says what --fail-under METRIC=BOUND looks at: it needs"),
         ("eval gold.jsonl good.jsonl --save x.csv", "--save x.csv: evaluations are saved as JSON lines: end the name"),

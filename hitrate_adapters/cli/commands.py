@@ -85,7 +85,10 @@ def eval_(  # noqa: PLR0913 - each is an option
         ),
     ] = None,
     save_: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Save the evaluation, as a later baseline.")
+        Path | None,
+        typer.Option(
+            "--save", metavar="FILE", help="Save the evaluation as a later baseline, where every gate passes."
+        ),
     ] = None,
     format_: GateFormatOption = GateFormat.table,
     fail_under: FailUnderOption = None,
@@ -98,7 +101,7 @@ def eval_(  # noqa: PLR0913 - each is an option
     """Score a run: every metric at every cutoff, with 95 % intervals; and check gates."""
     default = ("hit_rate",) if segment else tuple(METRICS)
     metrics = metrics_of(metric, k, metrics=default, k=DEFAULT_K)
-    lowest, allowed = bounds("--fail-under", fail_under), bounds("--max-drop", max_drop)
+    lowest, allowed = bounds("--fail-under", fail_under, metrics), bounds("--max-drop", max_drop, metrics)
     if on is not On.point and not lowest:
         raise ValueError(f"--on {on} says what --fail-under METRIC=BOUND looks at: it needs one")
     if bool(allowed) != (baseline is not None):
@@ -113,7 +116,9 @@ def eval_(  # noqa: PLR0913 - each is an option
         checks += gates.not_dropped(evaluation, load(baseline), allowed, anyway=anyway)
     result = results.of_evaluation(evaluation, metrics, segments, (run or qrels).name, checks)
     show(result, format_)
-    if save_ is not None:
+    if save_ is not None and result.exit_code:
+        note(f"not saved to {save_}, as not every gate passed")
+    elif save_ is not None:
         save(evaluation, save_)
         note(f"saved to {save_}")
     raise typer.Exit(result.exit_code)
@@ -138,7 +143,7 @@ def compare(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Compare two runs query by query: is the difference real? Better, worse, no difference, or too few queries."""
     metrics = metrics_of(metric, k, metrics=("hit_rate",), k=(5,))
-    allowed = bounds("--max-drop", max_drop)
+    allowed = bounds("--max-drop", max_drop, metrics)
     if new is None:
         before, after = saved([qrels, old], reading)
     else:

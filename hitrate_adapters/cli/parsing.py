@@ -1,6 +1,6 @@
 """What options say, as the core takes it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from hitrate_adapters.core.metrics import Metric, metrics_at
 from hitrate_adapters.core.records import Matcher
@@ -56,14 +56,23 @@ def _cutoff(given: str) -> int | None:
     return found
 
 
-def bounds(option: str, given: Iterable[str] | None) -> dict[Metric, float]:
-    """Return the metric and the number of each METRIC=NUMBER. Raises ValueError for what is none, or there twice."""
+def bounds(option: str, given: Iterable[str] | None, shown: Collection[Metric]) -> dict[Metric, float]:
+    """Return the metric and the number of each METRIC=NUMBER. Raises ValueError for what is none, or there twice.
+
+    Without a cutoff a metric is of all that was retrieved: where none such is shown, that is hardly what was meant.
+    """
     found: dict[Metric, float] = {}
     for each in given or ():
         name, _, bound = each.rpartition("=")
         if not name or name.endswith(">"):
             raise ValueError(f"{option} {each}: expected METRIC=NUMBER, such as hit_rate@5=0.85")
         metric = Metric.parse(name)
+        if metric.k is None and metric not in shown:
+            k = next((each.k for each in shown if each.k), 5)
+            raise ValueError(
+                f"{option} {each}: without a cutoff that is of all that was retrieved: write "
+                f"{Metric(metric.name, k, metric.theta)}={bound}, or show it too, with -k all"
+            )
         if metric in found:
             raise ValueError(f"{option} has {metric} twice")
         found[metric] = number(f"{option} {each}", bound)
