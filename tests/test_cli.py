@@ -174,7 +174,7 @@ def test_markdown_escapes_what_is_in_the_data(hitrate, folder):
 def test_junit(hitrate):
     code, out, err = hitrate(
         "eval gold.jsonl good.jsonl -k 1 -m hit_rate -f junit "
-        "--fail-under hit_rate@1=0.5 --fail-under hit_rate@3=0.95 --fail-under mrr=0.5"
+        "--fail-under hit_rate@1=0.5 --fail-under hit_rate@3=0.95 --fail-under mrr@10=0.5"
     )
     assert code == 1
     suite = ET.fromstring(out.encode()).find("testsuite")  # noqa: S314 - our own
@@ -537,10 +537,6 @@ def test_power(hitrate):
         ("eval gold.jsonl good.jsonl --save gold.jsonl", "--save gold.jsonl: this file is read too, and would be lost"),
         ("eval gold.jsonl good.jsonl --save ./good.jsonl", "--save good.jsonl: this file is read too"),
         ("eval saved.jsonl --save saved.jsonl", "--save saved.jsonl: this file is read too"),
-        (
-            "eval gold.jsonl good.jsonl --baseline saved.jsonl --max-drop mrr=1 --save saved.jsonl",
-            "--save saved.jsonl: this file is read too",
-        ),
         (
             "eval gold.jsonl good.jsonl --segment topics.jsonl:topic --save topics.jsonl",
             "--save topics.jsonl: this file is read too",

@@ -107,7 +107,7 @@ def eval_(  # noqa: PLR0913 - each is an option
     if bool(allowed) != (baseline is not None):
         raise ValueError("--baseline FILE and --max-drop METRIC=D need each other")
     if save_ is not None:
-        refuse_unsavable(save_, qrels, run, baseline, segment_file(segment))
+        refuse_unsavable(save_, qrels, run, segment_file(segment))
     (evaluation,) = _evaluations(qrels, [run] if run else [], reading, keep=save_ is not None)
     say(evaluation)
     segments = evaluation.by(segment_of(segment, qrels, reading)) if segment else None
