@@ -122,7 +122,7 @@ def of_diagnosis(diagnosis: Diagnosis, score: Score) -> Result:
         grid.append([cause.replace("_", " "), number, ADVICE[cause], some(map(_shortened, diagnosis.of(cause)))])
     lines = [f"{len(diagnosis.misses):,} of {diagnosis.n_queries:,} queries miss: {score!r}"]
     lines += [
-        f"not looked for in {n:,} misses: {cause.replace('_', ' ')}, which takes {NEEDS[cause]}"
+        f"not looked for in {counted(n, 'miss', 'misses')}: {cause.replace('_', ' ')}, which takes {NEEDS[cause]}"
         for cause, n in unknown.items()
     ]
     lines += [f"warning: {warning}" for warning in diagnosis.warnings]
