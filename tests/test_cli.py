@@ -633,10 +633,45 @@ def test_what_one_of_two_runs_cannot_score_is_named(hitrate, folder):
         assert "99 queries compared\n1 left out, which not all can score: q0\n" in out
 
 
-def test_a_fault_of_the_program_is_not_bad_input(hitrate, monkeypatch):
-    monkeypatch.setattr("hitrate_adapters.cli.results.of_evaluation", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        hitrate("eval gold.jsonl good.jsonl")
+@pytest.mark.parametrize("raised", [ZeroDivisionError, RecursionError, AttributeError, MemoryError, RuntimeError])
+def test_a_fault_of_the_program_is_no_gate_that_failed(hitrate, monkeypatch, raised):
+    def fail(*_):
+        raise raised("oops")
+
+    monkeypatch.setattr("hitrate_adapters.cli.results.of_evaluation", fail)
+    code, out, err = hitrate("eval gold.jsonl good.jsonl")
+    assert (code, out) == (2, "")
+    told = rf"error: this is a fault of hitrate itself, .*: {raised.__name__}: oops \(test_cli.py, line \d+\)\n"
+    assert re.fullmatch(told, err)
+
+
+@pytest.mark.parametrize("gold", ['["gold"]', '{"gold": 1, "other": 2}'])
+def test_where_nothing_can_be_scored(hitrate, folder, gold):
+    (folder / "one.jsonl").write_text(f'{{"query_id": "q0", "relevant": {gold}}}\n')
+    code, out, err = hitrate("eval one.jsonl good.jsonl --relevance-level 5")
+    assert (code, out, err) == (2, "", "error: none of 1 queries can be scored: none has a relevant item\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("eval huge.jsonl good.jsonl", "huge.jsonl, line 1: the grade of 'gold' must be finite, found 1000"),
+        ("eval deep.jsonl good.jsonl", "deep.jsonl, line 1: [[[[["),
+        ("eval deeper.jsonl good.jsonl", "deeper.jsonl, line 1: this is JSON too deep to be read"),
+        (f"eval gold.jsonl good.jsonl --match 'overlap={'-' * 50_000}1'", ": expected same_text"),
+        ("power --p 0.8 --delta 1e-200", "no number of queries shows a difference as small as delta=1e-200"),
+        ("power --p 0 --delta 1e-310", "no number of queries shows a difference as small as delta=1e-310"),
+    ],
+)
+def test_what_is_too_large_is_bad_input(hitrate, folder, line, told):
+    (folder / "huge.jsonl").write_text(f'{{"query_id": "q1", "relevant": {{"gold": 1{"0" * 400}}}}}\n')
+    for name, depth in (("deep", 900), ("deeper", 100_000)):
+        spans = "[" * depth + '"a"' + ", 1, 2]" * depth
+        (folder / f"{name}.jsonl").write_text(f'{{"query_id": "q1", "relevant": {spans}}}\n')
+    code, out, err = hitrate(line)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert "fault of hitrate" not in err
 
 
 # The command as a program

@@ -98,7 +98,7 @@ def _streamed(qrels: Qrels, place: Place, reading: Reading) -> Evaluation | None
         found[query_id] = records.setdefault(judge(qrels[query_id], retrieved, query_id), len(records))
         if error is not None:
             run.errors[query_id] = error
-    if not any(record.gain_ranks for record in records):
+    if not any(record.gain_ranks and record.n_relevant for record in records):
         return None
     missing = [query_id for query_id in qrels if query_id not in found]
     for query_id in missing:

@@ -1,11 +1,13 @@
 """How a command runs: what it raises becomes a message and an exit code."""
 
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
 
 from hitrate_adapters._extras import extra
@@ -21,7 +23,7 @@ _ARGUMENTS = {"anyway": "--anyway", "id_key": "--id-key", "match": "--match RULE
 
 
 def command(run: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose bad input is a message and exit code 2; its `reading` becomes the options of `Reading`."""
+    """Return a command that ends in a message and exit code 2 whatever it raises; `reading` stands for its options."""
     own, shared = dict(signature(run).parameters), dict(signature(Reading).parameters)
     takes_reading = own.pop("reading", None) is not None
     parameters = [*own.values(), *(shared.values() if takes_reading else ())]
@@ -40,6 +42,13 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
                     run(**given)
             except (OSError, ValueError, TypeError, ImportError) as error:
                 note("\n".join([_told(error), *getattr(error, "__notes__", ())]), "error")
+                raise typer.Exit(2) from None
+            except typer.Exit:
+                raise
+            except Exception as error:  # whatever it is, it must not look like a gate that failed: exit code 1
+                at = traceback.extract_tb(error.__traceback__)[-1]
+                told = f"{type(error).__name__}: {error} ({Path(at.filename).name}, line {at.lineno})"
+                note(f"this is a fault of hitrate itself, please report it: {told}", "error")
                 raise typer.Exit(2) from None
             except KeyboardInterrupt:
                 raise typer.Exit(130) from None

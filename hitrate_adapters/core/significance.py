@@ -120,7 +120,10 @@ def sample_size(*, p: float, delta: float, power: float = POWER, discordant: flo
             f"discordant must be from {abs(delta):.4g} to {most:.4g} where hit rates are {p:.4g} and {after:.4g}, "
             f"got {discordant!r}"
         )
-    return ceil(_needed(abs(delta), max(discordant, abs(delta)), power))
+    try:
+        return ceil(_needed(abs(delta), max(discordant, abs(delta)), power))
+    except OverflowError:
+        raise ValueError(f"no number of queries shows a difference as small as delta={delta!r}") from None
 
 
 def detectable(squares: float, largest: float, n: int) -> float | None:

@@ -45,7 +45,9 @@ class Place:
         """Begin to read a row."""
 
     def __exit__(self, _: object, error: BaseException | None, __: TracebackType | None) -> bool:
-        """Name the place of a ValueError or TypeError, or leave the row out."""
+        """Name the place of a ValueError or TypeError, or of too deep a nesting, or leave the row out."""
+        if isinstance(error, RecursionError):
+            error = ValueError("this is nested too deep to be read")
         if not isinstance(error, (ValueError, TypeError)):
             return False
         told = f"{self.path}, {self.unit} {self.at!r}: {error}"

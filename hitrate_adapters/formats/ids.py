@@ -35,7 +35,7 @@ class Ids:
         if text is not None:
             return self._shared(text)
         if isinstance(found, list) and len(found) == 3 and {int}.issuperset(map(type, found[1:])):
-            return Span(self.item(found[0]), *found[1:])
+            return Span(self._shared(one_id(found[0])), *found[1:])
         if isinstance(found, Mapping):
             return self._of_document(found)
         return one_id(found)
@@ -106,8 +106,11 @@ def number(found: Any, what: str) -> float:
 
 
 def grade(found: Any, what: str) -> float:
-    """Return a finite number, as `number` does."""
+    """Return a number that is finite and that a float holds, as `number` does."""
     value = number(found, what)
-    if not isfinite(value):
-        raise ValueError(f"{what} must be finite, found {value!r}")
-    return value
+    try:
+        if isfinite(value):
+            return value
+    except OverflowError:  # a whole number that no float holds
+        pass
+    raise ValueError(f"{what} must be finite, found {value!r:.40}")

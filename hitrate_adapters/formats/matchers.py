@@ -34,6 +34,6 @@ def matcher_of(rule: str) -> Matcher | None:
             return None
         arguments = list(map(ast.literal_eval, found.args))
         keywords = {str(word.arg): ast.literal_eval(word.value) for word in found.keywords}
-    except (SyntaxError, ValueError):  # "tests.<lambda>", and arguments that are no plain values
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # "tests.<lambda>", no plain values, too deep ones
         return None
     return _MAKERS[found.func.id](*arguments, **keywords)
