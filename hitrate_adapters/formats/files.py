@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,15 +76,25 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def replaced(path: PathLike) -> Iterator[Path]:
     """Give another path to write to, which takes the place of `path` at the end; after an error `path` is as it was.
 
+    A link stays, and the file that it leads to is replaced; a file keeps its mode. What is no file, such as a pipe or a
+    device, is written to as it is.
+
     Raises OSError, which names `path`, where there can be no such file.
     """
     path = Path(path)
-    part = path.with_name(f".{os.getpid()}.{path.name}")
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{os.getpid()}.{target.name}")
+    is_older = target.exists()
     try:
-        part.touch()
+        part.touch(0o600 if is_older else 0o666)
         try:
             yield part
-            part.replace(path)
+            if is_older:
+                shutil.copymode(target, part)
+            part.replace(target)
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
@@ -99,7 +110,7 @@ def written(path: PathLike) -> Iterator[TextIO]:
     Raises ValueError for what is no text of Unicode.
     """
     with replaced(path) as part:
-        open_ = gzip.open if part.suffix == ".gz" else open
+        open_ = gzip.open if Path(path).suffix == ".gz" else open
         try:
             with open_(part, "wt", encoding="utf-8", newline="") as file:
                 yield file

@@ -2,8 +2,10 @@
 
 import gzip
 import importlib.util
+import os
 import re
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -235,6 +237,47 @@ def test_a_folder_is_not_replaced(tmp_path):
         write_qrels({"q": ["a"]}, tmp_path / "gold.jsonl")
     assert raised.value.filename == str(tmp_path / "gold.jsonl")
     assert list(tmp_path.iterdir()) == [tmp_path / "gold.jsonl"]
+
+
+def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path):
+    (tmp_path / "data").mkdir()
+    target, link = tmp_path / "data" / "target", tmp_path / "gold.jsonl.gz"
+    link.symlink_to(target)
+    for qrels in ({"q": ["a"]}, {"q": ["b"]}):  # there is no such file; there is one
+        write_qrels(qrels, link)
+        assert link.is_symlink()
+        assert not target.is_symlink()
+        assert read_qrels(link) == qrels
+        assert gzip.decompress(target.read_bytes()).count(b"\n") == 1
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "data", link]
+    assert list((tmp_path / "data").iterdir()) == [target]
+
+
+@pytest.mark.parametrize("name", ["gold.jsonl", "gold.csv.gz", *(["gold.parquet"] if HAS_PARQUET else [])])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_a_file_keeps_its_mode(tmp_path, name, mode):
+    path = tmp_path / name
+    path.touch()
+    path.chmod(mode)
+    write_qrels({"q": ["a"]}, path)
+    assert path.stat().st_mode & 0o777 == mode
+    assert read_qrels(path) == {"q": ["a"]}
+
+
+@pytest.mark.parametrize("name", ["gold.jsonl", "gold.csv", "gold.jsonl.gz"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_written_to_and_stays(tmp_path, name, linked):
+    pipe, path = tmp_path / ("pipe" if linked else name), tmp_path / name
+    os.mkfifo(pipe)
+    if linked:
+        path.symlink_to(pipe)
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(pipe.read_bytes)
+        write_qrels({"q": ["a"]}, path)
+        (tmp_path / f"read-{name}").write_bytes(reading.result(timeout=10))
+    assert read_qrels(tmp_path / f"read-{name}") == {"q": ["a"]}
+    assert pipe.is_fifo()
+    assert path.is_symlink() == linked
 
 
 def test_the_end_of_the_name_says_the_format(tmp_path):
