@@ -102,7 +102,8 @@ class Drift:
 
     def __str__(self) -> str:
         """Return the table of totals, and the ids that need a person."""
-        lines = [f"{len(self.anchors):,} gold texts in a corpus of {self.n_chunks:,} chunks"]
+        texts, chunks = len(self.anchors), self.n_chunks
+        lines = [f"{texts:,} gold text{'s' * (texts != 1)} in a corpus of {chunks:,} chunk{'s' * (chunks != 1)}"]
         for status, meaning in MEANINGS.items():
             found = [anchor for anchor in self.anchors.values() if anchor.status == status]
             lines.append(f"{status:<8}{len(found):>8,}{len(found) / len(self.anchors):>8.1%}  {meaning}")

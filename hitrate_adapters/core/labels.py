@@ -66,13 +66,14 @@ class MissingLabels:
 
     def __repr__(self) -> str:
         """Show how many there are, and the bounds."""
-        return f"<MissingLabels: {len(self.candidates)} candidates, {self.lower:.3f} to {self.upper:.3f}>"
+        n = len(self.candidates)
+        return f"<MissingLabels: {n} candidate{'s' * (n != 1)}, {self.lower:.3f} to {self.upper:.3f}>"
 
     def __str__(self) -> str:
         """Return the bounds and the strongest candidates, to be printed."""
-        queries = len({candidate.query_id for candidate in self.candidates})
+        n, queries = len(self.candidates), len({candidate.query_id for candidate in self.candidates})
         lines = [
-            f"{len(self.candidates):,} candidates for missing labels, in {queries:,} of {self.lower.n:,} queries",
+            f"{n:,} candidate{'s' * (n != 1)} for missing labels, in {queries:,} of {self.lower.n:,} queries",
             f"as labelled   {self.lower!r}",
             f"all accepted  {self.upper!r}",
         ]

@@ -100,6 +100,8 @@ def _plain(place: Place, rows: Rows, side: str, query_id: str, items: str | None
 
 def advice(names: Iterable[str], *lacking: str) -> str:
     """Return what to do where rows with fields of these names lack others."""
+    if {"hitrate_adapters", "saved", "version"}.issubset(names):
+        return " (this is a saved evaluation, with a golden set and a run of its own)"
     if not _RAGAS.isdisjoint(names) and not _PLAIN.isdisjoint(lacking):
         return " (these look like RAGAS' rows: pass format='ragas')"
     return " (query_id= and items= name other fields)"

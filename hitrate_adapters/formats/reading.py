@@ -233,7 +233,7 @@ def _of_beir(folder: PathLike, *parts: str) -> Path:
     """Return a file of a BEIR folder. Raises FileNotFoundError, which says how a folder is read."""
     path = Path(folder, *parts)
     if not path.exists():
-        raise FileNotFoundError(ENOENT, f"no such file, and a folder is read as BEIR's: {'/'.join(parts)}", str(path))
+        raise FileNotFoundError(ENOENT, f"no such file, and the folder {folder} is read as BEIR's", str(path))
     return path
 
 

@@ -57,6 +57,10 @@ def test_merged_where_cut_within_words():
     assert anchor(REFUNDS[3:-4], {"a": f"{HOURS} {REFUNDS}"}).status == "merged"
 
 
+def test_one_is_told_in_the_singular():
+    assert str(drift({"d1": REFUNDS}, {"d1": REFUNDS})).startswith("1 gold text in a corpus of 1 chunk\n")
+
+
 def test_merged_short():
     assert anchor(
         "Five days.", {"a": "Refunds take five days. Returns are free.", "b": "Fifty-five daysailers"}
