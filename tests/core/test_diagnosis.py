@@ -396,6 +396,11 @@ def test_few_queries():
     )
 
 
+def test_one_query_says_little():
+    (warning,) = hr.diagnose(hr.evaluate({"q": ["a"]}, {"q": ["x", "a"]}), 2).warnings
+    assert warning.startswith("1 query says little: hit_rate@2 is in [0.207, 1.000]")
+
+
 def test_nothing_was_ever_retrieved():
     with pytest.warns(UserWarning, match="are both in the same id space"):
         evaluation = hr.evaluate(SOUND, {n: ["x"] * 6 for n in MANY})
