@@ -149,7 +149,8 @@ def _what_looks_wrong(evaluation: Evaluation, hit: Metric, context_k: int | None
         score = evaluation.score(hit)
         now, then = (wilson(round(score * size), size) for size in (n, _ENOUGH))
         yield (
-            f"{n} {'query says' if n == 1 else 'queries say'} little: {hit} is in [{now[0]:.3f}, {now[1]:.3f}] (95 %), {_points(now)} wide; "
+            f"{n} {'query says' if n == 1 else 'queries say'} little: "
+            f"{hit} is in [{now[0]:.3f}, {now[1]:.3f}] (95 %), {_points(now)} wide; "
             f"with {_ENOUGH} it would be {_points(then)} wide"
         )
 
