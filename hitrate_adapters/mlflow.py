@@ -7,7 +7,7 @@ one name, so a lambda, which has no name that tells it from another, needs a `na
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from ._documents import IdKey, ItemOf, is_document
 from ._extras import extra
 from .core.evaluation import Evaluation
+from .core.items import string_id
 from .core.matching import compared, name_of
 from .core.metrics import Cutoffs, Metric
 from .core.records import Judge, Matcher
@@ -32,12 +33,14 @@ with extra("mlflow", "mlflow"):
 __all__ = ["RELEVANT_KEYS", "RETRIEVED_KEYS", "evaluation", "hit_rate_metrics", "hit_rate_scorers"]
 
 RETRIEVED_KEYS = ("documents", "docs", "retrieved", "retrieved_ids", "context")
-"""Where retrieved documents are looked for in the outputs without a `retrieved_key`: the first that is a list."""
+"""Where retrieved documents are looked for in the outputs without a `retrieved_key`: lists of documents first."""
 
 RELEVANT_KEYS = ("relevant", "relevant_ids", "expected_ids", "expected_retrieved_context", "documents")
 """Where relevant items are looked for in the expectations without a `relevant_key`: the first that is there."""
 
 _TEXT_KEYS = ("page_content", "content", "text")  # as MLflow's own scorers read a RETRIEVER span
+_REPR = re.compile(r"<.+ object at 0x[0-9A-Fa-f]+>")  # what a trace has of an object without a form in JSON
+_BY_SPANS = "judged by the RETRIEVER spans, not by the plain items returned"
 _make_metric: Callable[..., EvaluationMetric] = make_metric
 
 
@@ -56,10 +59,9 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
 ) -> list[Scorer]:
     """Return one MLflow scorer per metric and k: each gives a row a `Feedback` with a value in [0, 1] and the reason.
 
-    What was retrieved is read from the outputs, of the data or of `predict_fn`, or else from the outermost RETRIEVER
-    spans of the trace, one after the other. A row without relevant items has the value None, and is in no mean; a
-    failed retrieval is a miss, but not what failed after it; a row that cannot be read has MLflow's error in the place
-    of a value.
+    A row without relevant items has the value None, and is in no mean; a failed retrieval is a miss, but not what
+    failed after it; a row that cannot be read has MLflow's error in the place of a value. Ids are compared by their
+    `str()`, since a trace is JSON, where 7 may be "7".
 
     Args:
         k: one cutoff or several; None: all that was retrieved.
@@ -68,8 +70,10 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
         match_on: "ids", "texts", "spans", or "auto": what `match` compares, texts by most; ids without one.
         match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from each ranking before the cut, for document ids of chunks.
-        retrieved_key: where the retrieved documents are: a key of the outputs, or a function of them. None: the outputs
-            themselves where they are a list, or the usual keys.
+        retrieved_key: where the retrieved documents are: a key of the outputs, of the data or of `predict_fn`, or a
+            function of them. None: a list of documents that the outputs are, or have under a usual key; else the
+            outermost RETRIEVER spans of the trace, one after the other; else a list of plain ids in the outputs. Where
+            texts are compared, a list of texts counts as one of documents.
         relevant_key: where the relevant items are, a list or item -> grade: a key of the expectations, or a function of
             them. None: the usual keys.
         id_key: where a document's id is: a key of its metadata, such as "doc_uri", or a function of the document. None:
@@ -92,11 +96,12 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
     def make(column: str, loggable: str) -> Scorer:
         def score(outputs: Any = None, expectations: Any = None, trace: Trace | None = None) -> Feedback:
             try:
-                relevant, retrieved = read(outputs, expectations, trace)
+                relevant, retrieved, note = read(outputs, expectations, trace)
             except _UnlabelledError as error:
                 return Feedback(name=loggable, value=None, rationale=str(error))
             verdict = verdicts(relevant, retrieved)[column]
-            return Feedback(name=loggable, value=verdict.score, rationale=verdict.reason)
+            rationale = "; ".join(filter(None, [verdict.reason, note]))
+            return Feedback(name=loggable, value=verdict.score, rationale=rationale)
 
         return scorer(score, name=loggable)
 
@@ -116,8 +121,9 @@ def evaluation(  # noqa: PLR0913 - the words of `hit_rate_scorers` that say how 
 ) -> Evaluation:
     """Return an `Evaluation` of evaluated rows, for intervals, misses, segments and comparisons.
 
-    Both sides are read from the traces, which MLflow keeps as JSON: ids that have grades are strings there. A row whose
-    retrieval failed is a miss, named in `errors`; one that cannot be scored is named in `unscored`.
+    Both sides are read from the traces, which are JSON: MLflow leaves out expectations with a set, a UUID or a number
+    of NumPy. A row whose retrieval failed is a miss, named in `errors`; one that cannot be scored is named in
+    `unscored`.
 
     Args:
         result: what `mlflow.genai.evaluate` returned; or traces with expectations, as of
@@ -140,9 +146,8 @@ def evaluation(  # noqa: PLR0913 - the words of `hit_rate_scorers` that say how 
     def read_trace(trace: Trace) -> tuple[Any, Any]:
         expectations = {each.name: each.value for each in trace.info.assessments or () if isinstance(each, Expectation)}
         root = _root(trace)
-        relevant, retrieved = read(None if root is None else root.outputs, expectations, trace)
-        failures = (span.status.description for span in trace.data.spans if _has_failed(span))
-        failure = None if retrieved else next(failures, None)
+        relevant, retrieved, _ = read(None if root is None else root.outputs, expectations, trace)
+        failure = None if retrieved else _failure(trace, retrieved_key)
         return relevant, retrieved if failure is None else RuntimeError(failure)
 
     named = ((_query_id(trace, query_id), trace) for trace in _traces(result))
@@ -178,11 +183,12 @@ def hit_rate_metrics(  # noqa: PLR0913 - the words that all adapters share
     ['hit_rate_at_1', 'hit_rate_at_5', 'mrr_at_10']
     """
     verdicts = QueryScorer(k, metrics, theta=theta, name=name, match=match, unique=unique)
+    rows = _Rows(None, None, ItemOf(None, compared("auto", match)))
 
     def make(column: str, loggable: str) -> EvaluationMetric:
         def score(relevant: Any, retrieved: Any) -> Verdict:
             try:
-                return verdicts(_plain(relevant), _plain(retrieved))[column]
+                return verdicts(rows.of_relevant(_plain(relevant)), rows.of_retrieved(_plain(retrieved)))[column]
             except Exception as error:  # MLflow would leave the metric out for all rows
                 return Verdict(None, str(error))
 
@@ -229,14 +235,74 @@ class _Rows:
     def __post_init__(self) -> None:
         check_keys(retrieved_key=self.retrieved_key, relevant_key=self.relevant_key)
 
-    def __call__(self, outputs: Any, expectations: Any, trace: Trace | None) -> tuple[Any, Any]:
-        relevant = _look_up(expectations, self.relevant_key, RELEVANT_KEYS, object)
+    def __call__(self, outputs: Any, expectations: Any, trace: Trace | None) -> tuple[Any, Any, str]:
+        """Return both sides, ready to be judged, and a note on where the retrieved ones are from."""
+        relevant = _look_up(expectations, self.relevant_key, RELEVANT_KEYS)
         if relevant is None:
             raise _UnlabelledError(
-                f"cannot be scored: the expectations are {expectations!r:.80}: relevant_key= says where to look"
+                f"cannot be scored: the expectations are {expectations!r:.80}: relevant_key= says where to look, and "
+                "MLflow keeps none that JSON cannot hold: no set, UUID or NumPy number"
             )
-        retrieved = self.item_of.of_retrieved(_readable(_documents(outputs, self.retrieved_key, trace)))
-        return self.item_of.of_relevant(_readable(relevant)), retrieved
+        documents, note = self._documents(outputs, trace)
+        return self.of_relevant(_readable(relevant)), self.of_retrieved(_readable(documents)), note
+
+    def of_relevant(self, relevant: Any) -> Any:
+        return _as_in_json(self.item_of.of_relevant(relevant), self.item_of.match_on)
+
+    def of_retrieved(self, retrieved: Any) -> Any:
+        return _as_in_json(self.item_of.of_retrieved(retrieved), self.item_of.match_on)
+
+    def _documents(self, outputs: Any, trace: Trace | None) -> tuple[Any, str]:
+        """Return the retrieved documents, best first, and a note where they are not those of the outputs."""
+        failed = trace is not None and trace.info.state == TraceState.ERROR
+        if self.retrieved_key is not None:
+            return [] if failed and outputs is None else _by_key(outputs, self.retrieved_key), ""
+        lists = _lists_in(outputs)
+        documents = next(filter(self._are_documents, lists), None)
+        retrievals = [] if trace is None or documents is not None else _retrievals(trace)
+        if retrievals:
+            found = [document for span in retrievals for document in self._found_by(span)]
+            return found, _BY_SPANS if lists else ""
+        if not lists and not failed:
+            raise ValueError(
+                f"no list of retrieved documents: the outputs are {outputs!r:.80}, and the trace has no RETRIEVER "
+                "span: retrieved_key= says where the documents are"
+            )
+        return next(iter(lists), []) if documents is None else documents, ""
+
+    def _found_by(self, span: Span) -> Iterable[Any]:
+        if _has_failed(span):
+            return []  # who asked got nothing
+        lists = _lists_in(span.outputs)
+        if not lists:
+            raise TypeError(
+                f"the outputs of the RETRIEVER span {span.name!r} are no list, best first: {span.outputs!r:.80}"
+            )
+        return next(filter(self._are_documents, lists), lists[0])
+
+    def _are_documents(self, items: Sequence[Any]) -> bool:
+        """Tell whether these are surely documents, or texts where texts are compared; nothing at all is too."""
+        plain = str if self.item_of.match_on == "texts" else ()
+        return not items or any(is_document(item) or isinstance(item, plain) for item in items)
+
+
+def _as_in_json(items: Any, match_on: str) -> Any:
+    """Return items whose ids are strings. Raises ValueError for what can be none, and for the repr of an object."""
+    if isinstance(items, Mapping):
+        return {_item(item, match_on): grade for item, grade in items.items()}
+    return [_item(item, match_on) for item in items] if isinstance(items, list) else items
+
+
+def _item(item: Any, match_on: str) -> Any:
+    if isinstance(item, str) and _REPR.fullmatch(item):
+        raise ValueError(
+            f"an item is {item!r:.80}, all that a trace has of an object: return ids, dicts or documents of "
+            "mlflow.entities"
+        )
+    found = string_id(item) if match_on == "ids" else item
+    if found is None and item is not None:
+        raise ValueError(f"{item!r:.80} ({type(item).__name__}) is no id in JSON: these are strings or whole numbers")
+    return found
 
 
 def _traces(result: EvaluationResult | Iterable[Trace]) -> Iterable[Trace]:
@@ -256,7 +322,7 @@ def _query_id(trace: Trace, key: Key) -> Hashable:
         return trace.info.trace_id  # type: ignore[no-any-return, unused-ignore] # where MLflow is not installed
     root = _root(trace)
     inputs = None if root is None else root.inputs
-    found = _look_up(inputs, key, (), object)
+    found = _look_up(inputs, key)
     if not isinstance(found, Hashable) or found is None:
         raise ValueError(f"no id by query_id={name_of(key)}: the inputs are {inputs!r:.80}")
     return found
@@ -266,45 +332,31 @@ def _root(trace: Trace) -> Span | None:
     return next((span for span in trace.data.spans if span.parent_id is None), None)
 
 
-def _documents(outputs: Any, key: Key, trace: Trace | None) -> Any:
-    """Return the retrieved documents, best first."""
-    failed = trace is not None and trace.info.state == TraceState.ERROR
-    if failed and outputs is None and key is not None:
-        return []  # who asked got nothing of what the key stands for
-    documents = _ranking(outputs, key)
-    if documents is not None:
-        return documents
-    if key is not None:  # no silent way round a wrong key
-        by_key = f"retrieved_key={name_of(key)}"
-        raise ValueError(f"no list of retrieved documents by {by_key}: the outputs are {outputs!r:.80}")
-    retrievals = [] if trace is None else _retrievals(trace)
-    if not retrievals and not failed:
-        raise ValueError(
-            f"no list of retrieved documents: the outputs are {outputs!r:.80}, and the trace has no RETRIEVER span: "
-            "retrieved_key= says where the documents are"
-        )
-    return [document for span in retrievals for document in _found_by(span)]
-
-
-def _found_by(span: Span) -> Iterable[Any]:
-    if _has_failed(span):
-        return []  # who asked got nothing
-    documents: list[Any] | None = _ranking(span.outputs, None)
-    if documents is None:
-        raise TypeError(
-            f"the outputs of the RETRIEVER span {span.name!r} are no list, best first: {span.outputs!r:.80}"
-        )
-    return documents
+def _failure(trace: Trace, key: Key) -> str | None:
+    """Return what a failed retrieval said, or the app where it never came to one or the key asks for its outputs."""
+    spans = [span for span in trace.data.spans if span.span_type == SpanType.RETRIEVER]
+    root = _root(trace)
+    if root is not None and (key is not None or not spans):
+        spans.append(root)
+    return next((span.status.description for span in spans if _has_failed(span)), None)
 
 
 def _has_failed(span: Span) -> bool:
     return span.status.status_code == SpanStatusCode.ERROR  # type: ignore[no-any-return, unused-ignore] # likewise
 
 
-def _ranking(outputs: Any, key: Key) -> Any:
-    """Return what the key or function gives, or without one the list that the outputs are or hold; None for none."""
-    fields = outputs if isinstance(outputs, Mapping) or key is not None else {RETRIEVED_KEYS[0]: outputs}
-    return _look_up(fields, key, RETRIEVED_KEYS, (list, tuple))
+def _by_key(outputs: Any, key: Key) -> Any:
+    documents = _look_up(outputs, key)
+    if documents is None:  # no silent way round a wrong key
+        by_key = f"retrieved_key={name_of(key)}"
+        raise ValueError(f"no list of retrieved documents by {by_key}: the outputs are {outputs!r:.80}")
+    return documents
+
+
+def _lists_in(outputs: Any) -> list[Sequence[Any]]:
+    """Return the lists that the outputs are or have under the usual keys."""
+    found = [outputs.get(key) for key in RETRIEVED_KEYS] if isinstance(outputs, Mapping) else [outputs]
+    return [each for each in found if isinstance(each, (list, tuple))]
 
 
 def _retrievals(trace: Trace) -> list[Span]:
@@ -323,15 +375,13 @@ def _retrievals(trace: Trace) -> list[Span]:
     return sorted(outermost, key=attrgetter("start_time_ns"))
 
 
-def _look_up(fields: Any, key: Key, usual: Iterable[str], kind: type | tuple[type, ...]) -> Any:
-    """Return what the key or function gives, or what of that kind stands under a usual key; None where nothing does."""
+def _look_up(fields: Any, key: Key, usual: Iterable[str] = ()) -> Any:
+    """Return what the key or function gives, or what stands under a usual key; None where nothing does."""
     if callable(key):
         return key(fields)
     found = fields if isinstance(fields, Mapping) else {}
-    if key is not None:
-        return found.get(key)
-    values = (found.get(name) for name in usual)
-    return next((value for value in values if value is not None and isinstance(value, kind)), None)
+    values = (found.get(name) for name in (usual if key is None else [key]))
+    return next((value for value in values if value is not None), None)
 
 
 def _readable(documents: Any) -> Any:

@@ -3,11 +3,13 @@
 import atexit
 import json
 import math
+import re
 import shutil
 import tempfile
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from uuid import UUID
 
 import mlflow
 import numpy as np
@@ -148,6 +150,11 @@ def assessments(result, name):
     return found
 
 
+@in_store()
+def traces_of(result):
+    return [mlflow.get_trace(trace_id) for trace_id in result.tables["eval_results"]["trace_id"]]
+
+
 TEXTS = {0: "Dogs travel free.", 18: "Refunds take five days."}  # where they start in their document
 
 
@@ -170,9 +177,7 @@ def test_retriever_spans_of_predict_fn_and_of_traces():
         return [item.upper() for item in expectations["relevant"]]
 
     by_uri = hit_rate_scorers(k=1, id_key="doc_uri", relevant_key=upper)
-    with in_store():
-        traces = [mlflow.get_trace(trace_id) for trace_id in result.tables["eval_results"]["trace_id"]]
-    assert rows_of(run_scorers(traces, by_uri), ["hit_rate_at_1_upper"]) == {
+    assert rows_of(run_scorers(traces_of(result), by_uri), ["hit_rate_at_1_upper"]) == {
         "hit_rate_at_1_upper": HITS["hit_rate_at_1"]
     }
 
@@ -295,6 +300,120 @@ def test_a_span_may_hold_its_documents_under_a_usual_key_and_nothing_else():
     )
 
 
+WHERE_TO_LOOK = (
+    "relevant_key= says where to look, and MLflow keeps none that JSON cannot hold: no set, UUID or NumPy number"
+)
+BY_SPANS = "judged by the RETRIEVER spans, not by the plain items returned"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "note"),
+    [
+        ({"answer": "Yes.", "context": ["text of d1"]}, BY_SPANS),
+        ({"answer": "Yes.", "documents": ["see page 3"]}, BY_SPANS),
+        (["It travels free.", "On a lead."], BY_SPANS),
+        ("It travels free.", ""),
+        ({"context": ["text of x"], "documents": [{"id": "d1", "content": "text of d1"}]}, ""),
+    ],
+)
+def test_retriever_spans_come_before_plain_items(outputs, note):
+    @mlflow.trace
+    def app(query):
+        retrieve(query)
+        return outputs
+
+    result = run_scorers(QUESTIONS[:1], hit_rate_scorers(k=1), predict_fn=app)
+    reason = "first relevant item at rank 1; 1 of 1 relevant in the top 1"
+    assert assessments(result, "hit_rate_at_1") == {"dogs?": (1.0, f"{reason}; {note}" if note else reason, None)}
+    assert evaluation(result).hit_rate(1) == 1.0
+
+
+def test_documents_and_texts_that_are_returned_come_before_the_spans():
+    @mlflow.trace
+    def app(query):
+        retrieve(query)
+        return {"documents": [{"id": "d9", "content": "Dogs travel free."}], "context": ["Dogs travel free."]}
+
+    data = [{"inputs": {"query": "dogs?"}, "expectations": {"relevant": ["d9"], "texts": ["Dogs travel free."]}}]
+    scorers = [*hit_rate_scorers(k=1), *hit_rate_scorers(k=1, match=contains, relevant_key="texts")]
+    result = run_scorers(data, scorers, predict_fn=app)
+    assert result.metrics == {"hit_rate_at_1/mean": 1.0, "hit_rate_at_1_contains_texts/mean": 1.0}
+
+
+def test_plain_items_that_are_returned_count_by_their_key():
+    @mlflow.trace
+    def app(query):
+        retrieve(query)
+        return {"answer": "Yes.", "retrieved_ids": ["d9"]}
+
+    data = [{"inputs": {"query": "dogs?"}, "expectations": {"relevant": ["d9"]}}]
+    scorers = [*hit_rate_scorers(k=1), *hit_rate_scorers(k=1, retrieved_key="retrieved_ids", name="returned")]
+    assert run_scorers(data, scorers, predict_fn=app).metrics == {"hit_rate_at_1/mean": 0.0, "returned/mean": 1.0}
+
+
+class Chunk:
+    """A document that has no form in JSON."""
+
+    def __init__(self, item):
+        self.id, self.page_content, self.metadata = item, "Dogs travel free.", {}
+
+
+@pytest.mark.parametrize("from_span", [False, True])
+@pytest.mark.parametrize(
+    ("retrieved", "relevant"),
+    [
+        ([np.int64(7)], [7]),
+        ([7], ["7"]),
+        (["7"], [7]),
+        ([{"id": np.int64(7)}], [7]),
+        ([7], {7: 1}),
+        ([Document(page_content="Dogs.", id="7")], [7]),
+        ([UUID(int=7)], [str(UUID(int=7))]),
+    ],
+    ids=str,
+)
+def test_ids_are_the_same_as_numbers_and_as_strings(retrieved, relevant, from_span):
+    @mlflow.trace(span_type=SpanType.RETRIEVER if from_span else SpanType.CHAIN)
+    def search(_query):
+        return retrieved
+
+    @mlflow.trace
+    def app(query):
+        found = search(query)
+        return "Yes." if from_span else found
+
+    data = [{"inputs": {"query": "dogs?"}, "expectations": {"relevant": relevant}}]
+    result = run_scorers(data, hit_rate_scorers(k=1), predict_fn=app)
+    assert result.metrics == {"hit_rate_at_1/mean": 1.0}
+    assert evaluation(result).hit_rate(1) == 1.0
+
+
+@pytest.mark.parametrize("options", [{}, {"match": contains}], ids=str)
+def test_an_object_that_a_trace_cannot_hold_is_an_error_of_its_row(options):
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def search(_query):
+        return [Chunk("d1")]
+
+    @mlflow.trace
+    def app(query):
+        return "Yes." if query == "bikes?" and search(query) else retrieve(query)[0].page_content
+
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=1, name="hit", **options), predict_fn=app)
+    value, _, error = assessments(result, "hit")["bikes?"]
+    assert value is None
+    assert re.match(r"an item is '<\S+Chunk object at 0x\w+>', all that a trace has of an object: return ids", error)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # texts that are not those
+        judged = evaluation(result, query_id="query", **options)
+    assert set(judged.unscored) == {"bikes?"}
+
+
+@pytest.mark.parametrize("relevant", [[("d", 1)], [b"d1"]], ids=str)
+def test_what_can_be_no_id_in_json_is_an_error_of_its_row(relevant):
+    result = run_scorers(static({"dogs?": relevant}, {"dogs?": ["d1"]}), hit_rate_scorers(k=1))
+    assert "is no id in JSON: these are strings or whole numbers" in assessments(result, "hit_rate_at_1")["dogs?"][2]
+
+
 def test_a_row_without_relevant_items_is_in_no_mean():
     data = static(RELEVANT | {"dogs?": []}, RETRIEVED)
     del data[2]["expectations"]["relevant"]
@@ -306,7 +425,7 @@ def test_a_row_without_relevant_items_is_in_no_mean():
         "refunds?": (1.0, "first relevant item at rank 2; 1 of 2 relevant in the top 2", None),
         "bikes?": (
             None,
-            "cannot be scored: the expectations are {'answer': 'Yes.'}: relevant_key= says where to look",
+            f"cannot be scored: the expectations are {{'answer': 'Yes.'}}: {WHERE_TO_LOOK}",
             None,
         ),
     }
@@ -390,6 +509,11 @@ def test_the_name_of_a_metric_of_mlflow_stands_for_ours():
     result = run_classic({"q": ["a"]}, {"q": ["a"]}, hit_rate_metrics(k=3, metrics="precision"))
     assert result.metrics["precision_at_3/mean"] == pytest.approx(1 / 3)  # MLflow divides by the one retrieved
     assert result.metrics["recall_at_3/mean"] == 1.0  # MLflow's own
+
+
+def test_classic_ids_are_the_same_as_numbers_and_as_strings():
+    result = run_classic({"a": [7], "b": ["7"], "c": [7]}, {"a": ["7"], "b": [7], "c": [8]}, hit_rate_metrics(k=1))
+    assert result.metrics["hit_rate_at_1/mean"] == pytest.approx(2 / 3)
 
 
 def test_a_classic_row_without_relevant_items_is_in_no_mean():
@@ -508,6 +632,64 @@ def test_evaluation_reads_the_spans_of_an_app_and_names_what_failed():
         "refunds?": "TimeoutError: the index does not answer"
     }
     assert judged.hit_rate(2) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("relevant", [{"d1"}, [np.int64(7)], [UUID(int=7)]], ids=str)
+def test_evaluation_says_that_a_trace_has_no_such_gold(relevant):
+    data = static(RELEVANT | {"dogs?": relevant}, RETRIEVED | {"dogs?": list(relevant)})
+    result = run_scorers(data, hit_rate_scorers(k=2))
+    assert result.metrics == {"hit_rate_at_2/mean": pytest.approx(2 / 3)}
+    judged = evaluation(result, query_id="query")
+    assert set(judged.unscored) == {"dogs?"}
+    with pytest.raises(ValueError, match=re.escape(f"the expectations are {{}}: {WHERE_TO_LOOK}")):
+        evaluation([trace for trace in traces_of(result) if trace.data.spans[0].inputs["query"] == "dogs?"])
+
+
+def test_evaluation_names_failed_retrievals_and_nothing_else_that_failed():
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def search(query):
+        if query == "refunds?":
+            raise RuntimeError("no index")
+        return [] if query == "bikes?" else RETRIEVED[query]
+
+    @mlflow.trace(span_type=SpanType.TOOL)
+    def tool():
+        raise RuntimeError("the tool is down")
+
+    @mlflow.trace
+    def app(query):
+        if query == "trams?":
+            raise RuntimeError("the app is down")
+        for step in (tool, lambda: search(query)):
+            with suppress(RuntimeError):
+                step()
+        if query == "bikes?":
+            raise RuntimeError("the model is down")
+        return "Yes."
+
+    data = [*QUESTIONS, {"inputs": {"query": "trams?"}, "expectations": {"relevant": ["t1"]}}]
+    result = run_scorers(data, hit_rate_scorers(k=1), predict_fn=app)
+    judged = evaluation(result, query_id="query")
+    assert judged.hit_rate(1) == 0.25
+    assert {query: str(error) for query, error in judged.errors.items()} == {
+        "refunds?": "RuntimeError: no index",
+        "trams?": "RuntimeError: the app is down",
+    }
+
+
+def test_evaluation_by_a_key_names_the_app_that_failed():
+    @mlflow.trace
+    def app(query):
+        documents = retrieve(query)
+        if query == "refunds?":
+            raise TimeoutError("the model does not answer")
+        return {"reranked": documents}
+
+    result = run_scorers(QUESTIONS, hit_rate_scorers(k=1, retrieved_key="reranked"), predict_fn=app)
+    judged = evaluation(result, query_id="query", retrieved_key="reranked")
+    assert {query: str(error) for query, error in judged.errors.items()} == {
+        "refunds?": "TimeoutError: the model does not answer"
+    }
 
 
 @pytest.mark.filterwarnings("ignore:::mlflow")
