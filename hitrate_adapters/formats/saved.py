@@ -11,13 +11,14 @@ from hitrate_adapters import __version__
 from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.items import Items, ranked_items
 from hitrate_adapters.core.matching import name_of
-from hitrate_adapters.core.records import Judge, Matcher, QueryRecord, Records
+from hitrate_adapters.core.records import Judge, Matcher, Records
 from hitrate_adapters.core.retrieval import Run
 from hitrate_adapters.core.spans import Span
 
 from .files import PathLike, Place, lines, written
 from .ids import grade, number
 from .matchers import matcher_of
+from .recorded import record_of
 from .rows import json_object
 from .writers import dumped
 from .writing import told
@@ -78,8 +79,9 @@ def load(path: PathLike, match: Matcher | None = None) -> Evaluation:
 
     Raises:
         OSError: the file cannot be opened.
-        ValueError: this is no such file, one of a later version, one that is cut off, or one that was judged by another
-            matcher, by its name, than `match`.
+        ValueError: this is no such file, one of a later version, one that is cut off, one with what no evaluation has
+            (says the line), or one that was judged by another matcher, by its name, than `match`. A lambda, or a
+            function within a function, is never known by its name.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -99,33 +101,33 @@ def load(path: PathLike, match: Matcher | None = None) -> Evaluation:
 
 def _loaded(place: Place, match: Matcher | None) -> Evaluation:
     rows = (json_object(line) for line in lines(place))
+    head = _head(rows, place)
+    own = _matcher(head["match"], match, place)
     with place:
-        head = next(rows, {})
-    if head.get("saved") != "evaluation" or not isinstance(head.get("version"), int):
-        raise place.fault("this is no evaluation that was saved: its first line does not say so")
-    if head["version"] > VERSION:
-        raise place.fault(
-            f"saved by hitrate_adapters {head.get('hitrate_adapters')}, later than this {__version__}: upgrade"
-        )
+        judge = Judge(match=own, unique=head["unique"], relevance_level=head["relevance_level"])
     qrels: dict[Hashable, Items] = {}
-    run, records, unscored = Run(), {}, []
+    run, records, unscored = Run(), {}, dict[Hashable, None]()
     with place:
         for row in rows:
             query_id = _decoded(row["query_id"])
+            if query_id in records or query_id in unscored:
+                raise ValueError(f"query {query_id!r} is on an earlier line too")
             if "relevant" in row:
-                relevant = list(map(_decoded, row["relevant"]))
-                qrels[query_id] = dict(zip(relevant, row["grades"], strict=True)) if "grades" in row else relevant
+                qrels[query_id] = _gold(row)
             if "retrieved" in row:
-                run[query_id] = list(map(_decoded, row["retrieved"]))
+                run[query_id] = list(map(_decoded, _list(row, "retrieved")))
             if "error" in row:
                 run.errors[query_id] = RuntimeError(row["error"])
             if "record" in row:
-                records[query_id] = _record(row["record"])
+                records[query_id] = record_of(row["record"])
+                _ = row["relevant"]  # without which nothing could have been judged
             else:
-                unscored.append(query_id)
+                unscored[query_id] = None
     n = len(records) + len(unscored)
     if n != head["queries"]:
         raise place.fault(f"this is cut off: it has {n} of {head['queries']} queries")
+    if not records:
+        raise place.fault("none of its queries was scored")
     return Evaluation(
         records=Records.of(records),
         unscored=tuple(unscored),
@@ -133,15 +135,27 @@ def _loaded(place: Place, match: Matcher | None) -> Evaluation:
         errors=run.errors,
         qrels=qrels,
         run=run,
-        judge=Judge(
-            match=_matcher(head["match"], match, place), unique=head["unique"], relevance_level=head["relevance_level"]
-        ),
+        judge=judge,
     )
 
 
-@dataclass(frozen=True, slots=True)
+def _head(rows: Iterator[dict[str, Any]], place: Place) -> dict[str, Any]:
+    with place:
+        head = next(rows, {})
+        if head.get("saved") == "evaluation" and (type(head["version"]) is not int or head["version"] < 1):
+            raise ValueError(f"the version must be a whole number of at least 1, found {head['version']!r:.60}")
+    if head.get("saved") != "evaluation":
+        raise place.fault("this is no evaluation that was saved: its first line does not say so")
+    if head["version"] > VERSION:
+        raise place.fault(
+            f"saved by hitrate_adapters {head.get('hitrate_adapters')}, later than this {__version__}: upgrade"
+        )
+    return head
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Unknown:
-    """Stands for a matcher that no file can hold; two are equal that have one name."""
+    """Stands for a matcher that no file can hold; it equals none but itself, as others may have its name."""
 
     name: str
 
@@ -174,6 +188,11 @@ def _matcher(name: str | None, given: Matcher | None, place: Place) -> Matcher |
     if given is None or given == own:
         return own
     if isinstance(own, Unknown) and f".{own.name}".endswith(f".{name_of(given)}"):
+        if "<" in own.name + getattr(given, "__qualname__", ""):  # <lambda>, <locals>
+            raise place.fault(
+                f"judged by {own.name}, which may be another one than this: a lambda, or a function within a function, "
+                "is not known by its name. Evaluate with a function of a module, and save that"
+            )
         return given  # the same name, though its module may have been __main__
     raise place.fault(f"judged by {name or 'equality'}, not by {_name(given)}")
 
@@ -206,14 +225,25 @@ def _encoded(item: Any) -> Any:
     raise TypeError(f"{item!r:.80} ({type(item).__name__}) cannot be saved: {advice}")
 
 
+def _list(row: dict[str, Any], field: str) -> list[Any]:
+    found = row[field]
+    if not isinstance(found, list):
+        raise TypeError(f"expected a list in {field!r}, found {found!r:.60}")
+    return found
+
+
+def _gold(row: dict[str, Any]) -> Items:
+    relevant = list(map(_decoded, _list(row, "relevant")))
+    if "grades" not in row:
+        return relevant
+    given = zip(relevant, _list(row, "grades"), strict=True)
+    return {item: grade(value, f"the grade of {item!r}") for item, value in given}
+
+
 def _decoded(found: Any) -> Any:
+    if isinstance(found, dict):
+        raise TypeError(f"expected an id, a text or a span, found {found!r:.60}")
     if not isinstance(found, list):
         return found
     items = tuple(map(_decoded, found))
     return Span(*items) if len(items) == 3 and {int}.issuperset(map(type, items[1:])) else items
-
-
-def _record(found: dict[str, Any]) -> QueryRecord:
-    return QueryRecord._make(
-        tuple(x) if isinstance(x, list) else x for x in map(found.__getitem__, QueryRecord._fields)
-    )
