@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hitrate_adapters.core.display import some
 from hitrate_adapters.formats.layouts import format_of
 
-from .output import counted
+from .output import counted, listed
 
 _HOLD_NOTHING = ("jsonl", "json")
 """The formats that have a place for a query without items."""
@@ -35,7 +34,7 @@ def left_behind(found: Mapping[Any, Any], target: Path, to: str | None, errors: 
     lines = [f"{counted(len(found) - len(lacking), 'query', 'queries')} written to {target}"]
     if lacking:
         one, many = "query without items", "queries without items"
-        lines.append(f"{counted(len(lacking), one, many)} left out, for which {kind} has no place: {some(lacking)}")
+        lines.append(f"{counted(len(lacking), one, many)} left out, for which {kind} has no place: {listed(lacking)}")
     if errors and kind != "jsonl":
-        lines.append(f"{counted(len(errors), 'error')} left out, for which {kind} has no place: {some(errors)}")
+        lines.append(f"{counted(len(errors), 'error')} left out, for which {kind} has no place: {listed(errors)}")
     return lines

@@ -54,7 +54,7 @@ class Check(NamedTuple):
     @property
     def line(self) -> str:
         """What is printed for people."""
-        look_at = f"; {self.what}: {some(self.queries)}" if self.queries and self.outcome != "passed" else ""
+        look_at = f"; {self.what}: {listed(self.queries)}" if self.queries and self.outcome != "passed" else ""
         return f"{self.outcome.upper()} {self.gate}: {self.found}{look_at}"
 
 
@@ -95,6 +95,20 @@ def counted(n: int, one: str, many: str = "") -> str:
     ('1 row', '1,000 rows', '0 queries')
     """
     return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
+def listed(ids: Iterable[Any]) -> str:
+    """Return the first five ids, each of 24 characters at most: of a question, how it begins and how it ends.
+
+    >>> listed(["q1", "How long do refunds take when I have paid by card?"])
+    'q1, How long do r...by card?'
+    """
+    return some(map(_shortened, ids))
+
+
+def _shortened(query_id: object) -> str:
+    told = " ".join(str(query_id).split())
+    return told if len(told) <= 24 else f"{told[:13].rstrip()}...{told[-8:].lstrip()}"
 
 
 def show(result: Result, form: str) -> None:

@@ -6,7 +6,6 @@ from hitrate_adapters import __version__
 from hitrate_adapters.core.causes import ADVICE, NEEDS
 from hitrate_adapters.core.comparison import Comparisons, notes, p_value
 from hitrate_adapters.core.diagnosis import Diagnosis
-from hitrate_adapters.core.display import some
 from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.leaderboard import Leaderboard
 from hitrate_adapters.core.matching import name_of
@@ -15,7 +14,7 @@ from hitrate_adapters.core.scores import Score
 from hitrate_adapters.core.segments import Segments
 from hitrate_adapters.core.significance import ALPHA, POWER, sample_size
 
-from .output import Check, Result, cell, counted
+from .output import Check, Result, cell, counted, listed
 
 _BESIDE = 3  # cutoffs: where there are more, intervals stand below the values, so that a row fits 80 columns
 _DELTAS = (0.1, 0.05, 0.03, 0.02, 0.01)
@@ -68,7 +67,7 @@ def of_comparisons(comparisons: Comparisons, names: tuple[str, str], checks: lis
         lines.append(f"{first.n:,} queries can show a difference of {', '.join(shown)} ({POWER:.0%} power)")
     for what, queries in (("won", first.won), ("lost", first.lost)):
         if queries:
-            lines.append(f"{what} by {first.metric}: {some(queries)}")
+            lines.append(f"{what} by {first.metric}: {listed(queries)}")
     data = {
         "hitrate_adapters": __version__,
         "old": names[0],
@@ -119,7 +118,7 @@ def of_diagnosis(diagnosis: Diagnosis, score: Score) -> Result:
     grid, unknown = [["cause", "misses", "what to do", "such as"]], diagnosis.unknown
     for cause, n in diagnosis.totals.items():
         number = f"{n:,}" if cause not in unknown else f"{n:,} or more" if n else "unknown"
-        grid.append([cause.replace("_", " "), number, ADVICE[cause], some(map(_shortened, diagnosis.of(cause)))])
+        grid.append([cause.replace("_", " "), number, ADVICE[cause], listed(diagnosis.of(cause))])
     lines = [f"{len(diagnosis.misses):,} of {diagnosis.n_queries:,} queries miss: {score!r}"]
     lines += [
         f"not looked for in {counted(n, 'miss', 'misses')}: {cause.replace('_', ' ')}, which takes {NEEDS[cause]}"
@@ -146,12 +145,6 @@ def of_power(p: float, deltas: tuple[float, ...], power: float, discordant: floa
     )
     lines = [f"from a hit rate of {p:g}, in {power:.0%} of trials at p < {ALPHA:g}, {differ}"]
     return Result("hitrate power", [grid], rows, {"hitrate_adapters": __version__, "rows": rows}, lines)
-
-
-def _shortened(query_id: object) -> str:
-    """Return an id of 24 characters at most: of a question, how it begins and how it ends."""
-    told = " ".join(str(query_id).split())
-    return told if len(told) <= 24 else f"{told[:13].rstrip()}...{told[-8:].lstrip()}"
 
 
 def _row(score: Score) -> dict[str, Any]:
