@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
@@ -585,6 +586,27 @@ def test_rows_that_cannot_be_read_are_left_out_when_told(hitrate, folder):
     assert code == 0
     assert "0.600 [0.502, 0.691]" in out
     assert err.startswith("note: 2 rows left out; the first: good.jsonl, line 101: this is no JSON")
+
+
+def test_programs_are_told_how_many_rows_were_left_out(hitrate, folder):
+    shutil.copy("good.jsonl", "new.jsonl")
+    for name, bad in (("gold", "{oops\n"), ("new", "{oops\n" * 2)):
+        with (folder / f"{name}.jsonl").open("a") as file:
+            file.write(bad)
+    for command, skipped in (
+        ("eval gold.jsonl good.jsonl", {"gold.jsonl": 1}),
+        ("eval gold.jsonl new.jsonl --save saved.jsonl", {"gold.jsonl": 1, "new.jsonl": 2}),
+        ("eval saved.jsonl", None),
+        ("compare gold.jsonl good.jsonl new.jsonl", {"gold.jsonl": 1, "new.jsonl": 2}),
+        ("leaderboard gold.jsonl good.jsonl new.jsonl", {"gold.jsonl": 1, "new.jsonl": 2}),
+        ("diagnose gold.jsonl new.jsonl", {"gold.jsonl": 1, "new.jsonl": 2}),
+    ):
+        code, out, _ = hitrate(f"{command} -f json {'--on-error skip' if skipped else ''}")
+        assert (code, json.loads(out)["skipped"]) == (0, skipped or {})
+    _, out, _ = hitrate("eval gold.jsonl new.jsonl --on-error skip -k 1 -m hit_rate -f junit")
+    suite = ET.fromstring(out.encode()).find("testsuite")  # noqa: S314 - our own
+    told = [(each.get("name"), each.get("value")) for each in suite.find("properties")]
+    assert told[1:] == [("skipped in gold.jsonl", "1"), ("skipped in new.jsonl", "2")]
 
 
 def test_a_run_that_found_nothing_is_scored_with_a_warning(hitrate, folder):

@@ -115,7 +115,7 @@ def eval_(  # noqa: PLR0913 - each is an option
     if baseline is not None:
         checks += gates.not_dropped(evaluation, load(baseline), allowed, anyway=anyway)
     result = results.of_evaluation(evaluation, metrics, segments, (run or qrels).name, checks)
-    show(result, format_)
+    show(result, format_, reading.skipped)
     if save_ is not None and result.exit_code:
         note(f"not saved to {save_}, as not every gate passed")
     elif save_ is not None:
@@ -152,7 +152,7 @@ def compare(  # noqa: PLR0913 - each is an option
     checks = gates.not_dropped(after, before, allowed, anyway=anyway)
     names = (qrels.name, old.name) if new is None else (old.name, new.name)
     result = results.of_comparisons(comparisons, names, checks)
-    show(result, format_)
+    show(result, format_, reading.skipped)
     raise typer.Exit(result.exit_code)
 
 
@@ -189,7 +189,7 @@ def leaderboard(  # noqa: PLR0913 - each is an option
         raise ValueError(f"{twice[0]} is there twice")
     evaluations = saved(runs, reading) if saved_ else evaluated(files[0], runs, reading)
     board = ranked(dict(zip(names, evaluations, strict=True)), metrics[0], margin=margin, anyway=anyway)
-    show(results.of_leaderboard(board), format_)
+    show(results.of_leaderboard(board), format_, reading.skipped)
 
 
 @app.command(epilog="hitrate diagnose qrels.jsonl run.jsonl -k 5 --corpus corpus.jsonl --queries queries.jsonl")
@@ -224,7 +224,7 @@ def diagnose(  # noqa: PLR0913 - each is an option
         corpus=texts_of(corpus, "corpus"),
         context_k=context_k,
     )
-    show(results.of_diagnosis(found, evaluation.score(found.metric)), format_)
+    show(results.of_diagnosis(found, evaluation.score(found.metric)), format_, reading.skipped)
 
 
 @app.command(epilog="hitrate convert run results.trec results.jsonl")

@@ -24,7 +24,7 @@ def evaluated(qrels_path: Path, run_paths: list[Path], reading: Reading, *, keep
     options = named(format="--qrels-format", query_id="--qrels-query-id", items="--qrels-items")
     with options, waiting(f"reading {qrels_path.name}"):
         qrels = read_qrels(qrels_path, reading.qrels_format, on_error=reading.on_error, **reading.qrels_fields)
-    say_skipped(qrels.skipped)
+    _keep_skipped(qrels.skipped, qrels_path, reading)
     if not qrels:
         raise ValueError(f"{qrels_path}: there is no query in it")
     with named(format="--run-format", query_id="--run-query-id", items="--run-items"):
@@ -74,11 +74,11 @@ def _judged(qrels: Qrels, path: Path, reading: Reading, *, keep: bool) -> Evalua
         place = Place(path, reading.on_error)
         evaluation = _streamed(qrels, place, reading)
         if evaluation is not None:
-            say_skipped(place.skipped)
+            _keep_skipped(place.skipped, path, reading)
             return evaluation
     with waiting(f"reading {path.name}"):
         run = read_run(path, reading.run_format, on_error=reading.on_error, **reading.run_fields)
-    say_skipped(run.skipped)
+    _keep_skipped(run.skipped, path, reading)
     return evaluate(qrels, run, **reading.rules)
 
 
@@ -113,6 +113,12 @@ def _streamed(qrels: Qrels, place: Place, reading: Reading) -> Evaluation | None
         run=run,
         judge=judge,
     )
+
+
+def _keep_skipped(skipped: Sequence[str], path: Path, reading: Reading) -> None:
+    say_skipped(skipped)
+    if skipped:
+        reading.skipped[str(path)] = len(skipped)
 
 
 def say_skipped(skipped: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """The options that several commands have."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -168,6 +168,9 @@ class Reading:
         ),
     ] = None
 
+    skipped: dict[str, int] = field(default_factory=dict, init=False, compare=False)
+    """No option: the files in which rows were left out -> how many."""
+
     @property
     def qrels_fields(self) -> dict[str, Any]:
         """The names of fields, for `read_qrels`."""
@@ -185,7 +188,7 @@ class Reading:
 
     def refuse(self) -> None:
         """Raise ValueError where an option is given, as a saved evaluation was read and judged before."""
-        given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        given = [each.name for each in fields(self) if each.init and getattr(self, each.name) != each.default]
         if given:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"saved evaluations were judged when they were made: leave out {names}")

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -111,8 +111,13 @@ def _shortened(query_id: object) -> str:
     return told if len(told) <= 24 else f"{told[:13].rstrip()}...{told[-8:].lstrip()}"
 
 
-def show(result: Result, form: str) -> None:
-    """Print a result to stdout; where that has no place for the gates' lines, these go to stderr."""
+def show(result: Result, form: str, skipped: Mapping[str, int] | None = None) -> None:
+    """Print a result to stdout; where that has no place for the gates' lines, these go to stderr.
+
+    Where files were read, `skipped` says of which of them rows were left out, and how many.
+    """
+    if skipped is not None:
+        result.data["skipped"] = skipped
     _write({"table": _table, "json": _json, "csv": _csv, "markdown": _markdown, "junit": _junit}[form](result))
     if form != "table":
         for check in result.checks:
@@ -223,6 +228,8 @@ def _junit(result: Result) -> str:
         (_, name), *figures = row.items()
         value = ", ".join(f"{figure} = {found}" for figure, found in figures)
         ET.SubElement(properties, "property", name=_xml(name), value=_xml(value))
+    for name, n in result.data.get("skipped", {}).items():
+        ET.SubElement(properties, "property", name=_xml(f"skipped in {name}"), value=str(n))
     for check in result.checks:
         case = ET.SubElement(suite, "testcase", classname=_xml(result.title), name=_xml(check.gate))
         if check.outcome != "passed":
