@@ -212,9 +212,10 @@ def _refuse_different_gold(evaluations: Mapping[str, Evaluation]) -> None:
     (name, first), *rest = evaluations.items()
     for other_name, other in rest:
         if first.judge.rules != other.judge.rules:
+            alike = repr(first.judge) == repr(other.judge)
             raise ValueError(
-                f"{name} and {other_name} were judged by different rules, {first.judge!r} and "
-                f"{other.judge!r}: judge both alike, or pass anyway=True"
+                f"{name} and {other_name} were judged by different rules, {first.judge!r} and {other.judge!r}"
+                f"{', whose matchers share but a name' if alike else ''}: judge both alike, or pass anyway=True"
             )
         if first.qrels is other.qrels:
             continue

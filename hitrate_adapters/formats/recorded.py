@@ -36,6 +36,7 @@ def _soundness(record: QueryRecord) -> Iterator[tuple[str, bool]]:
         yield name, _are(ranks, int) and _ascend(ranks) and all(1 <= rank <= record.n_retrieved for rank in ranks)
     yield "hit_ranks", len(set(record.hit_ranks)) == len(record.hit_ranks)
     yield "found_ranks", len(record.found_ranks) <= record.n_relevant and {*record.hit_ranks} >= {*record.found_ranks}
+    yield "found_ranks", record.found_ranks[:1] == record.hit_ranks[:1]
     for name in ("gains", "ideal"):
         grades = getattr(record, name)
         yield name, _are(grades, int, float) and all(0 < given < inf for given in grades)

@@ -187,6 +187,8 @@ def test_matchers_of_one_name_may_differ(tmp_path):
     for each in (evaluation, other):
         with pytest.raises(ValueError, match="judged by different rules"):
             one.compare(each, "mrr")
+    with pytest.raises(ValueError, match="whose matchers share but a name: judge both alike"):
+        one.compare(other, "mrr")
     assert one.compare(other, "mrr", anyway=True).difference == 0
     assert load(tmp_path / "e.jsonl", match=first_letter).compare(evaluation, "mrr").difference == 0
 
@@ -290,6 +292,8 @@ def test_a_version_that_there_is_not(tmp_path, version):
         ("hit_ranks", [3, 2], "hit_ranks of the record cannot be [3, 2]"),
         ("hit_ranks", [2.0, 3.0], "hit_ranks of the record cannot be [2.0, 3.0]"),
         ("hit_ranks", [], "found_ranks of the record cannot be [2, 3]"),
+        ("found_ranks", [], "found_ranks of the record cannot be []"),
+        ("found_ranks", [3], "found_ranks of the record cannot be [3]"),
         ("found_ranks", 2, "found_ranks of the record cannot be 2"),
         ("found_ranks", [2, 2, 3], "found_ranks of the record cannot be [2, 2, 3]"),
         ("gain_ranks", [True, 3], "gain_ranks of the record cannot be [True, 3]"),
