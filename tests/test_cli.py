@@ -350,6 +350,17 @@ def test_max_drop(hitrate, run, drop, code, outcome):
     assert hitrate(f"compare gold.jsonl good.jsonl {run}.jsonl --max-drop {drop}")[0] == code
 
 
+def test_a_golden_set_without_some_of_the_old_queries_cannot_pass(hitrate, folder):
+    hitrate("eval gold.jsonl good.jsonl --save baseline.jsonl")
+    kept = (folder / "gold.jsonl").read_text("utf-8").splitlines()[:-2]
+    (folder / "fewer.jsonl").write_text("\n".join(kept), encoding="utf-8")
+    gate = "eval fewer.jsonl good.jsonl --baseline baseline.jsonl --max-drop hit_rate@3=0.1"
+    code, out, _ = hitrate(gate)
+    assert (code, out.splitlines()[-1][:12]) == (3, "INCONCLUSIVE")
+    assert "; 2 of the baseline's queries are not in the golden set any more (--anyway allows that)" in out
+    assert hitrate(f"{gate} --anyway")[0] == 0
+
+
 @pytest.mark.parametrize(("run", "drop", "code"), [("broken", "0.05", 1), ("alike", "0.04", 3)])
 def test_what_does_not_pass_is_not_saved(hitrate, folder, run, drop, code):
     hitrate("eval gold.jsonl good.jsonl --save baseline.jsonl")

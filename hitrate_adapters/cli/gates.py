@@ -30,17 +30,19 @@ def not_dropped(new: Evaluation, old: Evaluation, allowed: dict[Metric, float], 
     """Check that metrics fell by no more than is allowed.
 
     Passes where no query got worse, or the interval of the difference holds no larger drop. Fails where the drop is
-    larger and the run is worse, p < 0.05 after Holm's correction for the number of gates. Else it is inconclusive.
+    larger and the run is worse, p < 0.05 after Holm's correction for the number of gates. Else it is inconclusive; and
+    so it is where it would pass without some of the old queries, unless that is allowed.
     """
     if not allowed:
         return []
     comparisons = new.compare(old, allowed, anyway=anyway)
-    return [_drop(comparisons[str(metric)], drop) for metric, drop in allowed.items()]
+    n_gone = 0 if anyway else len(old.records.keys() - new.records.keys())
+    return [_drop(comparisons[str(metric)], drop, n_gone) for metric, drop in allowed.items()]
 
 
-def _drop(comparison: Comparison, allowed: float) -> Check:
+def _drop(comparison: Comparison, allowed: float, n_gone: int) -> Check:
     if not comparison.lost or comparison.interval[0] >= -allowed:
-        outcome = "passed"
+        outcome = "inconclusive" if n_gone else "passed"
     elif comparison.difference < -allowed and comparison.verdict == "worse":
         outcome = "failed"
     else:
@@ -49,4 +51,6 @@ def _drop(comparison: Comparison, allowed: float) -> Check:
     found = f"{moved}, p {p_value(comparison.adjusted)}, n = {comparison.n}"
     if comparison.left_out:
         found += f", {len(comparison.left_out)} left out"
+    if n_gone:
+        found += f"; {n_gone} of the baseline's queries are not in the golden set any more (--anyway allows that)"
     return Check(f"{comparison.metric} may drop by {allowed:g} at most", outcome, found, "lost", comparison.lost)
