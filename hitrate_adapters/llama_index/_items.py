@@ -187,6 +187,11 @@ def shown(span: Span) -> str:
     return f"{span.document}[{span.start}:{span.end}]"
 
 
+def ungraded(items: Any) -> Any:
+    """Return expected items without their grades, of which those of grade 0 and below are not expected."""
+    return [item for item, grade in items.items() if grade > 0] if isinstance(items, Mapping) else items
+
+
 def highest(grades: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Return item -> grade; of several grades of an item the highest."""
     best: dict[Any, Any] = {}

@@ -6,12 +6,24 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from llama_index.core.evaluation import RetrievalEvalResult
+from pydantic import Field, SkipValidation
 
 from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.records import Judge, Matcher
 from hitrate_adapters.core.sound import evaluate_rows
 
 from ._items import MatchOn, both_sides, by_query, compared
+
+
+class JudgedResult(RetrievalEvalResult):
+    """LlamaIndex' result, and beside its lists of strings what they stand for; its JSON has the lists alone."""
+
+    graded_ids: SkipValidation[Any] = Field(exclude=True, repr=False)
+    """The expected ids or spans, or each with its grade."""
+    graded_texts: SkipValidation[Any] = Field(exclude=True, repr=False)
+    """The expected texts, or text -> grade."""
+    retrieved_spans: SkipValidation[Any] = Field(exclude=True, repr=False)
+    """The spans that were retrieved, where spans were compared."""
 
 
 def evaluation(
@@ -25,13 +37,14 @@ def evaluation(
     """Return an `Evaluation` of what a `RetrieverEvaluator` returned, for intervals, misses, segments and comparisons.
 
     What `HitRateEvaluator.evaluate_dataset` returns has one already, as `evaluation`. A result that cannot be scored is
-    named in `unscored`.
+    named in `unscored`, with the reason in `faults`.
 
     Args:
-        results: the results of single queries.
+        results: the results of single queries. Those of `HitRateEvaluator` know grades and spans too, unless they come
+            from JSON; LlamaIndex' own know neither.
         query_ids: their ids, in the order of the results; best the dataset's `queries` (id -> query), by which that
             order is checked. None: the queries themselves, of which further results are "QUERY #2" and so on.
-        match_on: as for `HitRateAtK`, but for spans, which results do not hold.
+        match_on: as for `HitRateAtK`, like the others; as the evaluator had it where it compared spans.
         match: likewise.
         unique: likewise.
 
@@ -45,20 +58,32 @@ def evaluation(
     >>> evaluation([result]).mrr(10)
     mrr@10 = 0.500 [0.055, 0.945] (n=1)
     """
-    judge = Judge(match=match, unique=unique)
-    if compared(match_on, match) == "spans":
-        raise ValueError("results hold no spans: the evaluation of HitRateEvaluator.evaluate_dataset(...) knows them")
+    judge, are_spans = Judge(match=match, unique=unique), compared(match_on, match) == "spans"
 
     def read(result: RetrievalEvalResult) -> tuple[Any, Any]:
+        judged = result if isinstance(result, JudgedResult) else None
+        _check_spans(result, are_spans=are_spans)
         _, relevant, retrieved = both_sides(
             match_on,
             match,
-            expected_ids=result.expected_ids,
+            expected_ids=judged.graded_ids if judged else result.expected_ids,
             retrieved_ids=result.retrieved_ids,
-            expected_texts=result.expected_texts,
+            expected_texts=judged.graded_texts if judged else result.expected_texts,
             retrieved_texts=result.retrieved_texts,
+            retrieved_spans=judged and judged.retrieved_spans,
         )
         return relevant, retrieved
 
     named = ((result.query, result) for result in results) if query_ids is None else by_query(results, query_ids)
     return evaluate_rows(named, read, judge)[0]
+
+
+def _check_spans(result: RetrievalEvalResult, *, are_spans: bool) -> None:
+    """Raise ValueError where only one of the two, the result and what is to be compared now, is about spans."""
+    had_spans = any(score.metadata.get("match_on") == "spans" for score in result.metric_dict.values())
+    if are_spans and not (had_spans and isinstance(result, JudgedResult)):
+        raise ValueError(
+            "results hold no spans, but those of a HitRateEvaluator that compared spans: evaluate with one again"
+        )
+    if had_spans and not are_spans:
+        raise ValueError("spans were compared, not ids: pass the match= that the evaluator had, such as span_overlap")

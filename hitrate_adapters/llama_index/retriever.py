@@ -40,9 +40,11 @@ from ._items import (
     shown,
     spans_of,
     texts_of,
+    ungraded,
 )
 from .dataset import DatasetResult, Question, questions
 from .metrics import AtK, at_k
+from .results import JudgedResult
 
 Metrics = str | Metric | BaseRetrievalMetric | Iterable[str | Metric | BaseRetrievalMetric]
 
@@ -268,7 +270,8 @@ class HitRateEvaluator(RetrieverEvaluator):
         errors: dict[Hashable, Exception] | None = None,
     ) -> RetrievalEvalResult:
         """Return the scores of one query; where `errors` are there to note it, a metric that raises is not scored."""
-        query_id, query, expected_ids, expected_texts, mode, expected_spans = question
+        query_id, query, graded_ids, graded_texts, mode, graded_spans = question
+        expected_ids, expected_texts = ungraded(graded_ids), ungraded(graded_texts)
         scores = {}
         for metric in self.metrics:
             try:
@@ -284,14 +287,17 @@ class HitRateEvaluator(RetrieverEvaluator):
                 errors.setdefault(query_id, error)
                 score = RetrievalMetricResult(score=nan, metadata={"reason": f"{type(error).__name__}: {error}"})
             scores[metric.metric_name] = score
-        return RetrievalEvalResult(
+        return JudgedResult(
             query=query,
-            expected_ids=list(map(shown, expected_spans) if kind == "spans" else expected_ids or ()),
+            expected_ids=list(map(shown, ungraded(graded_spans)) if kind == "spans" else expected_ids or ()),
             expected_texts=None if expected_texts is None else list(expected_texts),
             retrieved_ids=found.ids,
             retrieved_texts=found.texts,
             mode=mode,
             metric_dict=scores,
+            graded_ids=graded_spans if kind == "spans" else graded_ids,
+            graded_texts=graded_texts,
+            retrieved_spans=found.spans,
         )
 
 

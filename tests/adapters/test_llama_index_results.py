@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
-from llama_index.core.evaluation import HitRate, RetrieverEvaluator, get_retrieval_results_df
+from llama_index.core.evaluation import HitRate, RetrievalEvalResult, RetrieverEvaluator, get_retrieval_results_df
 from llama_index.core.evaluation.retrieval.metrics import MRR
 from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
 from hitrate_adapters import contains, diagnose, span_overlap
 from hitrate_adapters.llama_index import HitRateAtK, HitRateEvaluator, MRRAtK, evaluation
@@ -85,3 +85,59 @@ def test_refusals():
         evaluation(results, match=contains)
     with pytest.raises(ValueError, match="match_on"):
         evaluation(results, match_on="id")
+
+
+# Results of HitRateEvaluator know what was graded, and where spans are
+
+
+def test_an_item_of_grade_0_is_no_relevant_one():
+    gold = {"q1": {"dogs": 0, "bikes": 1}, "q2": {"dogs": 1, "time": 3}}
+    evaluator = HitRateEvaluator(retriever=Finds(), k=5, metrics=("hit_rate", "ndcg"))
+    results = run(evaluator, gold)
+    judged = evaluation(results, query_ids={query: QUERIES[query] for query in gold})
+    assert [result.metric_vals_dict["hit_rate@5"] for result in results] == [0.0, 1.0]
+    assert [judged.score(metric) * 2 for metric in ("hit_rate@5", "ndcg@5")] == pytest.approx(
+        [sum(result.metric_vals_dict[metric] for result in results) for metric in ("hit_rate@5", "ndcg@5")]
+    )
+    assert judged.ndcg(5) * 2 == pytest.approx(0.275, abs=0.001)
+    assert [result.expected_ids for result in results] == [["bikes"], ["dogs", "time"]]
+    from_json = [RetrievalEvalResult.model_validate_json(result.model_dump_json()) for result in results]
+    assert evaluation(from_json).hit_rate(5) == 0.5  # without the grades
+
+
+def test_a_text_of_grade_0_is_no_relevant_one():
+    evaluator = HitRateEvaluator(retriever=Finds(), k=5, match=contains)
+    texts = {"Dogs are free.": 0, "It takes a week.": 1}
+    results = [evaluator.evaluate(QUERIES["q2"], expected_ids=None, expected_texts=texts)]
+    assert (results[0].metric_vals_dict, results[0].expected_texts) == ({"hit_rate@5": 0.0}, ["It takes a week."])
+    with pytest.warns(UserWarning, match="no relevant text was ever retrieved"):
+        assert evaluation(results, match=contains).hit_rate(5) == 0.0
+
+
+def test_llama_index_own_metrics_are_not_given_what_is_graded_0():
+    evaluator = HitRateEvaluator(retriever=Finds(), k=1, metrics=[HitRateAtK(k=1), HitRate()])
+    result = evaluator.evaluate(QUERIES["q2"], expected_ids={"dogs": 0, "time": 1})
+    assert result.metric_vals_dict == {"hit_rate@1": 0.0, "hit_rate": 0.0}
+
+
+class FindsSpans(BaseRetriever):
+    def _retrieve(self, query_bundle):  # noqa: ARG002
+        source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id="guide")}
+        return [
+            NodeWithScore(node=TextNode(text=text, start_char_idx=at, end_char_idx=at + 10, relationships=source))
+            for at, text in ((0, "Refunds ar"), (10, "e for free"))
+        ]
+
+
+def test_spans_are_compared_as_the_evaluator_did():
+    evaluator = HitRateEvaluator(retriever=FindsSpans(), k=5, match=span_overlap(0.5))
+    results = [evaluator.evaluate(str(start), expected_ids={("guide", start, start + 7): 1}) for start in (2, 12, 90)]
+    assert [result.metric_vals_dict["hit_rate@5"] for result in results] == [1.0, 1.0, 0.0]
+    assert evaluation(results, match=span_overlap(0.5)).misses(5) == ("90",)
+    with pytest.raises(ValueError, match="spans were compared, not ids: pass the match= that the evaluator had"):
+        evaluation(results)
+    from_json = [RetrievalEvalResult.model_validate_json(result.model_dump_json()) for result in results]
+    with pytest.raises(ValueError, match="spans were compared, not ids"):
+        evaluation(from_json)
+    with pytest.raises(ValueError, match="results hold no spans"):
+        evaluation(from_json, match=span_overlap(0.5))
