@@ -22,6 +22,7 @@ with extra("inspect-ai", "inspect_ai"):
     from inspect_ai.scorer import Score, Scorer, Target, scorer, stderr
     from inspect_ai.scorer import mean as mean_metric
     from inspect_ai.solver import TaskState
+    from pydantic_core import to_jsonable_python
 
 __all__ = ["evaluation", "hit_rate"]
 
@@ -80,7 +81,9 @@ def hit_rate(  # noqa: PLR0913 - the words that all adapters share
 
     async def score(state: TaskState, target: Target) -> Score:
         try:
-            found = verdicts(items.relevant(state, target), items.retrieved(state))
+            relevant, retrieved = items.relevant(state, target), items.retrieved(state)
+            found = verdicts(relevant, retrieved)
+            items.check_that_a_log_keeps_them(state, relevant, retrieved)
         except Exception as error:
             return Score(
                 value=dict.fromkeys(verdicts.metrics, nan),
@@ -179,6 +182,28 @@ class _Items:
 
     def retrieved(self, state: TaskState) -> Any:
         return self.item_of.of_retrieved(_get(state, "retrieved_key", self.retrieved_key))
+
+    def check_that_a_log_keeps_them(self, state: TaskState, relevant: Any, retrieved: Any) -> None:
+        """Raise ValueError where the items under a key are other ones in a log: numbers of NumPy are null there."""
+        for side, key, read, items in (
+            ("relevant", self.relevant_key, self.item_of.of_relevant, relevant),
+            ("retrieved", self.retrieved_key, self.item_of.of_retrieved, retrieved),
+        ):
+            if isinstance(key, str):
+                given = _get(state, side, key)
+                logged = to_jsonable_python(given, exclude_none=True, fallback=lambda _: None)
+                if not _is_read_as(items, read, logged):
+                    raise ValueError(
+                        f"the log would not keep the {side} items {given!r:.80}, but {logged!r:.80}, whose score is "
+                        "another one: give numbers of NumPy as their .tolist(), keys as strings"
+                    )
+
+
+def _is_read_as(items: Any, read: Callable[[Any], Any], logged: Any) -> bool:
+    try:
+        return bool(read(logged) == items)
+    except Exception:
+        return False
 
 
 def _get(state: TaskState, option: str, key: _Key) -> Any:

@@ -59,6 +59,7 @@ FRAMEWORKS = {
 
 COMPANIONS = {
     "cli": {"rich"},
+    "inspect_ai": {"pydantic_core"},
     "langchain": {"tqdm"},
     "llama_index": {"pandas", "pydantic"},
     "phoenix": {"pandas"},

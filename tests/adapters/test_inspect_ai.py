@@ -9,10 +9,14 @@ import sys
 import tomllib
 import warnings
 from collections import deque
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
+from uuid import UUID
 
 import inspect_ai
+import numpy as np
 import pytest
 from inspect_ai import Epochs, Task
 from inspect_ai.dataset import Sample
@@ -266,6 +270,7 @@ UNSCORABLE = {
     "a string": ("a", "retrieved items are the string 'a'"),
     "nothing at all": (None, "retrieved items must be a list"),
     "a set": ({"a"}, "which has no order"),
+    "None alone": ([None, None], "every retrieved item is None: where are the ids?"),
     "no document": ([{"page_content": "x", "metadata": {}}], "id_key"),
     "True": ([True], "ids are strings that are not blank, whole numbers"),
 }
@@ -399,6 +404,64 @@ def test_evaluation_needs_the_samples_and_something_to_score(tmp_path):
         evaluation(log, retrieved_key="documents")
     with pytest.raises(TypeError, match="retrieved_key must be"):
         evaluation(log, retrieved_key=None)
+
+
+# What a log would not keep is not scored, so that a log that is scored again has the same means
+
+
+class Kept(NamedTuple):
+    retrieved: object
+    relevant: object
+
+
+@dataclass
+class Document:
+    id: str
+    page_content: str = "Dogs are free."
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+KEPT = {
+    "str": Kept(["d1"], ["d1"]),
+    "int": Kept([7], [7]),
+    "tuple": Kept((7,), {7}),
+    "None": Kept([None, "d1"], {"d1": 2}),
+    "document": Kept([(Document("d1"), 0.5)], ["d1"]),
+    "uuid": Kept([UUID(int=1)], [UUID(int=1)]),
+    "scores": Kept({"d1": 0.5}, ["d1"]),
+}
+LOST = {
+    "number": Kept([np.int64(7)], [7]),
+    "array": Kept(np.array([7]), [7]),
+    "id of a document": Kept([{"id": np.int64(7)}], [7]),
+    "score": Kept([(Document("d1"), np.float32(0.5))], ["d1"]),
+    "key of a score": Kept({7: 0.5}, [7]),
+    "key of a grade": Kept([7], {7: 2}),
+    "grade": Kept(["d1"], {"d1": np.int64(1)}),
+    "gold": Kept([7], [np.int64(7)]),
+}
+
+
+def test_a_log_has_the_same_scores_when_it_is_scored_again():
+    rows = {**KEPT, **LOST}
+    samples = [Sample(id=row, input=row, metadata={"relevant": items.relevant}) for row, items in rows.items()]
+    scorer = hit_rate(k=5, relevant_key="relevant")
+    log = run(samples, scorer, {row: items.retrieved for row, items in rows.items()})
+    again = score_again(log, scorer)
+    for each in (log, again):
+        kept = [value_of(sample, "hit_rate@5") for sample in each.samples if sample.id in KEPT]
+        assert kept == [1.0] * len(KEPT)
+    for row in LOST:
+        explanation = unscored_of(log, row).explanation
+        assert "the log would not keep the re" in explanation
+        assert "give numbers of NumPy as their .tolist(), keys as strings" in explanation
+    assert log.results.scores[0].unscored_samples == len(LOST)
+    assert evaluation(log, relevant_key="relevant")["int"].hit_ranks == (1,)
+
+
+def test_what_a_function_of_the_state_gives_is_in_no_log():
+    log = run(golden(q="a"), hit_rate(k=1, retrieved_key=lambda _: np.array(["a"])), {"q": []})
+    assert results(log)["hit_rate@1"]["mean"] == 1.0
 
 
 # The example
