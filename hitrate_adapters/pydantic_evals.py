@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
@@ -118,7 +119,7 @@ class HitRateEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc, unused-i
         Raises:
             TypeError, ValueError: no case can be scored.
         """
-        cases: list[_Case] = [*report.cases, *report.failures]
+        cases: list[_Case] = sorted([*report.cases, *report.failures], key=_number_of_run)
         named = ((case.source_case_name or case.name, case) for case in cases)
         return evaluate_rows(named, self._read, self._score.judge)[0]
 
@@ -154,6 +155,12 @@ class _SpecOfFunctions(EvaluatorSpec):  # type: ignore[misc, unused-ignore] # wh
                 "with them as its defaults"
             )
         return handler(self)
+
+
+def _number_of_run(case: _Case) -> int:
+    """Return which run of a case this is: 2 of "NAME [2/3]", as pydantic-evals names the runs of one."""
+    found = None if case.source_case_name is None else re.search(r"\[(\d+)/\d+\]$", case.name)
+    return int(found[1]) if found else 1
 
 
 def _tuple(option: Any) -> Any:

@@ -394,6 +394,8 @@ UNSCORED = {
     "a string": (["a"], "a", "retrieved items are the string 'a'"),
     "nothing at all": (["a"], None, "retrieved items must be a list"),
     "a set": (["a"], {"a"}, "which has no order"),
+    "None alone": (["a"], [None, None], "every retrieved item is None: where are the ids?"),
+    "None with a score": (["a"], {None: 0.5}, "every retrieved item is None: where are the ids?"),
     "None among the relevant": ([None], ["a"], "None"),
     "no document": (["a"], [{"page_content": "x", "metadata": {}}], "id_key"),
 }
@@ -479,6 +481,9 @@ def test_evaluation_counts_a_failed_task_and_names_what_cannot_be_scored():
     assert evaluation.misses(1) == ("failed",)
     assert "the index is down" in str(evaluation.errors["failed"])
     assert set(evaluation.unscored) == {"unlabelled", "none", "string"}
+    assert set(evaluation.faults) == {"none", "string"}
+    assert "the case has no expected_output" in str(evaluation.faults["none"])
+    assert "retrieved items are the string 'a'" in str(evaluation.faults["string"])
 
 
 def test_evaluation_of_repetitions():
@@ -486,6 +491,37 @@ def test_evaluation_of_repetitions():
     with asyncio.Runner() as runner:
         report = runner.run(dataset.evaluate(as_coroutine(FOUND.get), progress=False, repeat=2))
     assert set(HitRateEvaluator().evaluation(report)) == {"q1", "q1 #2", "q2", "q2 #2"}
+
+
+def test_repetitions_of_which_one_failed_keep_their_numbers():
+    calls = []
+
+    def flaky(query):
+        calls.append(query)
+        if calls == ["q1"]:
+            raise ConnectionError("the index is down")
+        return FOUND[query]
+
+    dataset = Dataset[Any, Any, Any](name="golden", cases=golden(), evaluators=[HitRateEvaluator(k=2)])
+    with asyncio.Runner() as runner:
+        report = runner.run(dataset.evaluate(as_coroutine(flaky), progress=False, repeat=2, max_concurrency=1))
+    assert [case.name for case in report.failures] == ["q1 [1/2]"]
+    evaluation = HitRateEvaluator().evaluation(report)
+    assert set(evaluation) == {"q1", "q2", "q1 #2", "q2 #2"}
+    assert (list(evaluation.errors), evaluation.misses(2)) == (["q1"], ("q1",))
+
+
+def test_grades_of_whole_numbers_come_back_from_a_file_where_the_dataset_is_typed():
+    cases = [Case(name="q", inputs="q", expected_output={7: 2})]
+    evaluators = [HitRateEvaluator(k=1)]
+    for typed, score in ((Dataset[Any, dict[int, int], Any], 1.0), (Dataset[Any, Any, Any], 0.0)):
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "golden.yaml")
+            typed(name="golden", cases=cases, evaluators=evaluators).to_file(
+                file, custom_evaluator_types=[HitRateEvaluator]
+            )
+            report = run(typed.from_file(file, custom_evaluator_types=[HitRateEvaluator]), [], lambda _: [7])
+        assert report.averages().scores == {"hit_rate@1": score}
 
 
 def test_evaluation_of_nothing_that_can_be_read_says_why():
