@@ -12,7 +12,7 @@ from numbers import Integral, Number
 from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
-from .core.items import is_absent
+from .core.items import NO_IDS, is_absent
 from .core.matching import check_number, name_of
 from .core.spans import Span, as_span
 
@@ -103,13 +103,13 @@ class ItemOf:
         """Return what was retrieved ready to be judged: a list of ids or texts, best first, or item -> score.
 
         What has no order or is no collection is given back, for the error of the core. Raises what a single document
-        does, and TypeError for an iterator.
+        does, TypeError for an iterator, and ValueError where every item is None.
         """
         if isinstance(retrieved, Mapping):
-            return {self(item): score for item, score in retrieved.items()}
+            return with_ids({self(item): score for item, score in retrieved.items()})
         if isinstance(retrieved, (set, frozenset)) or not _are_items(retrieved, "retrieved"):
             return retrieved
-        return list(map(self, retrieved))
+        return with_ids(list(map(self, retrieved)))
 
     def of_relevant(self, relevant: object) -> Any:
         """Return relevant items ready to be judged: documents become their id, text or span, UUIDs a str.
@@ -158,6 +158,13 @@ def call(option: str, function: Callable[[Any], Any], argument: object) -> Any:
         return function(argument)
     except Exception as error:
         raise ValueError(f"{option}={name_of(function)} raised {error!r}") from error
+
+
+def with_ids(retrieved: Any) -> Any:
+    """Return what was retrieved; raises ValueError where that is items of which every one is None."""
+    if retrieved and all(map(is_absent, retrieved)):
+        raise ValueError(NO_IDS)
+    return retrieved
 
 
 def is_document(given: object) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ._documents import IdKey, ItemOf
+from ._documents import IdKey, ItemOf, with_ids
 from ._extras import extra
 from .core.retrieval import Run, check_on_error
 
@@ -117,7 +117,12 @@ def _read(answer: object, item_of: ItemOf) -> tuple[list[Hashable], Exception | 
             items.append(item_of(document))
         except Exception as error:
             errors.append(error)
-    return items, errors[0] if errors else None
+    if errors:
+        return items, errors[0]
+    try:
+        return with_ids(items), None
+    except ValueError as error:
+        return [], error
 
 
 def _named(query_ids: list[Any]) -> str:

@@ -239,7 +239,7 @@ class HitRateEvaluator(RunEvaluator):
             note = f"the reference outputs have {_keys(reference)}: relevant_key= says where the relevant items are"
         return _Row(
             relevant=() if relevant is None else self._item_of.of_relevant(relevant),
-            retrieved=[self._item_of(document) for document in documents],
+            retrieved=self._item_of.of_retrieved(documents),
             failure=failure,
             note=note,
         )

@@ -63,12 +63,12 @@ def remarks(evaluation: Evaluation) -> list[str]:
 def asides(evaluation: Evaluation) -> list[str]:
     """Return a line for each kind of queries that are in no mean, or that are misses without anything retrieved."""
     notes = []
-    unscored, failed = evaluation.unscored, getattr(evaluation.run, "errors", {})
+    unscored, faults = evaluation.unscored, evaluation.faults
     unjudged = [query_id for query_id in unscored if query_id not in evaluation.qrels]
     for ids, what in (
         ([query_id for query_id in unscored if query_id in evaluation.qrels], "without relevant items, in no mean"),
-        ([query_id for query_id in unjudged if query_id not in failed], "without judgements, in no mean"),
-        ([query_id for query_id in unjudged if query_id in failed], "that could not be read or judged, in no mean"),
+        ([query_id for query_id in unjudged if query_id not in faults], "without judgements, in no mean"),
+        ([query_id for query_id in unjudged if query_id in faults], "that could not be read or judged, in no mean"),
         (evaluation.missing, "not in the run, a miss each"),
         (evaluation.errors, "whose retrieval failed, a miss each"),
     ):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import display
 from .intervals import mean_interval
-from .items import in_order, is_absent
+from .items import NO_IDS, in_order, is_absent
 from .matching import compares_of, name_of
 from .metrics import DEFAULT_K, METRICS, Cutoffs, Metric, metrics_at
 from .records import Items, Judge, Match, Matcher, QueryRecord, Records
@@ -380,6 +380,11 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return display.html(self, DEFAULT_K)
 
+    @property
+    def faults(self) -> dict[Hashable, Exception]:
+        """Query id -> why the row of an unscored query could not be read or judged, where a framework's rows were."""
+        return {q: error for q, error in getattr(self.run, "errors", {}).items() if q not in self.records}
+
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What looks like a mistake in the ids, the texts or the retriever, where nothing at all was found."""
@@ -447,14 +452,11 @@ def evaluate(
         run=run,
         judge=judge,
     )
-    if _NO_IDS in evaluation.warnings:
-        raise ValueError(_NO_IDS)
+    if NO_IDS in evaluation.warnings:
+        raise ValueError(NO_IDS)
     for message in evaluation.warnings:
         warnings.warn(message, stacklevel=2)
     return evaluation
-
-
-_NO_IDS = "every retrieved item is None: where are the ids? (a wrong key or attribute gives None)"
 
 
 def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
@@ -469,7 +471,7 @@ def _what_looks_wrong(evaluation: Evaluation) -> Iterator[str]:
     if not retrieved:
         return
     if all(map(is_absent, retrieved)):
-        yield _NO_IDS
+        yield NO_IDS
         return
     gold = {item: None for query_id in records for item in in_order(evaluation.qrels[query_id])}
     both_sides = f"The qrels have {display.one_of(gold)}, the run has {display.one_of(retrieved)}"

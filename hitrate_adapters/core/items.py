@@ -13,6 +13,8 @@ from .matching import check_number
 Items = Iterable[Hashable] | Mapping[Any, float]
 """Relevant items, or item -> grade; retrieved items, best first, or item -> score."""
 
+NO_IDS = "every retrieved item is None: where are the ids? (a wrong key or attribute gives None)"
+
 _NUMBERS = {int, float}
 
 

@@ -183,12 +183,12 @@ def compared(match_on: str, match: object) -> str:
 def name_of(option: object) -> str:
     """Return how an option is named, the same in every run of Python: a function by its name, others as they are shown.
 
-    What shows no more than its address is named by its class, a partial by its function.
+    What shows no more than its address is named by its class, a partial and a cache by its function.
 
     >>> name_of(contains), name_of(overlap(0.5)), name_of(None)
     ('contains', 'overlap(0.5)', 'None')
     """
-    option = getattr(option, "func", option)
+    option = getattr(option, "func", getattr(option, "__wrapped__", option))
     if type(option).__repr__ is object.__repr__:
         option = type(option)
     return str(getattr(option, "__name__", None) or repr(option))

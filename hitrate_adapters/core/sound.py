@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 def evaluate_sound(qrels: Qrels, run: Run, judge: Judge) -> tuple[Evaluation, dict[Hashable, Exception]]:
     """Return an evaluation in which queries that cannot be judged are unscored, and what judging each of them raises.
 
-    The `errors` of its run, unlike its own, have that too. Raises it where it leaves no query that can be scored.
+    The evaluation's `faults` have that too. Raises it where it leaves no query that can be scored.
     """
     match, unique, level = judge.match, judge.unique, judge.relevance_level
     qrels, ranked = read_once(qrels), read_once(run)

@@ -368,6 +368,7 @@ def test_one_side_alone_is_missing(match_on, needs):
 BAD = {
     "a string": ({"relevant_ids": "d1", "retrieved_ids": ["d1"]}, "relevant items are the string 'd1'"),
     "a set": ({"relevant_ids": ["d1"], "retrieved_ids": {"d1"}}, "which has no order"),
+    "None alone": ({"relevant_ids": ["d1"], "retrieved_ids": [None, None]}, "every retrieved item is None"),
     "a number": ({"relevant_ids": ["d1"], "retrieved_ids": 7}, "retrieved items must be a list"),
     "no id": ({"relevant_ids": [None], "retrieved_ids": ["d1"]}, "None"),
     "no hash": ({"relevant_ids": [["d1"]], "retrieved_ids": ["d1"]}, "['d1'] (list), which is no id"),

@@ -91,6 +91,13 @@ def test_plain_ids_and_texts():
     assert run_retriever(chain, {"q": "a"}, match_on="texts") == {"q": ["a", "x"]}
 
 
+def test_nothing_but_none_is_an_error_of_its_query():
+    chain = RunnableLambda(lambda query: [None, None] if query == "a" else [None, query])
+    run = run_retriever(chain, {"q1": "a", "q2": "b"})
+    assert run == {"q1": [], "q2": [None, "b"]}
+    assert "every retrieved item is None: where are the ids?" in str(run.errors["q1"])
+
+
 def test_no_id_anywhere_names_id_key_and_the_metadata():
     # https://github.com/langchain-ai/langchain/issues/26860
     chunk = Document("Refunds take five days.", metadata={"source": "s"})

@@ -290,6 +290,13 @@ def test_gold_as_documents():
 # --- ids
 
 
+def test_nothing_but_none_is_an_error_row():
+    result = score(retrieved(None, None), HitRateEvaluator(k=5))
+    assert (result.score, result.extra) == (None, {"error": True})
+    assert "every retrieved item is None: where are the ids?" in result.comment
+    assert score(retrieved(None, "d2"), HitRateEvaluator(k=5)).score == 1.0
+
+
 def test_no_ids_are_an_error_row_that_names_id_key():
     # https://github.com/langchain-ai/langchain/issues/26860, https://github.com/langchain-ai/langchain-redis/issues/27
     chunk = {"id": None, "page_content": "t", "metadata": {"source": "d2"}}

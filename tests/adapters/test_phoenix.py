@@ -217,6 +217,7 @@ UNSCORED = {
     "missing": (float("nan"), ["a"], "relevant items must be"),
     "a string": (["a"], "a", "retrieved items are the string 'a'"),
     "nothing at all": (["a"], None, "retrieved items must be a list"),
+    "None alone": (["a"], [None, None], "every retrieved item is None: where are the ids?"),
     "None among the relevant": ([None], ["a"], "None"),
     "no document": (["a"], [{"page_content": "x", "metadata": {}}], "id_key"),
     "no id in a span": (["a"], [{"document.content": "x"}], "id_key"),

@@ -27,10 +27,19 @@ def test_iterators_beside_a_query_that_cannot_be_judged():
     assert list(faults) == ["r"]
 
 
+def test_a_matcher_goes_by_its_own_name_beside_a_query_that_cannot_be_judged():
+    def my_match(retrieved, _):
+        return {"n": False}[retrieved]
+
+    with pytest.warns(UserWarning, match="by match=my_match"):
+        evaluate_sound({"q1": ["a"], "q2": ["a"]}, Run({"q1": ["n"], "q2": ["?"]}), Judge(match=my_match))
+
+
 def test_rows_that_could_not_be_read_or_judged_are_named_as_such():
     rows = {"good": (["a"], ["a"]), "unread": None, "bad": ([None], ["a"]), "failed": (["a"], ValueError("down"))}
     evaluation, faults = evaluate_rows(rows.items(), lambda row: row[:2], Judge())
     assert list(faults) == ["unread", "bad"]
+    assert evaluation.faults == faults
     assert list(evaluation.errors) == ["failed"]
     other = evaluate({"q": ["a"]}, {"q": ["a"], "more": ["a"]})
     for each in (evaluation + other, other + evaluation, (evaluation + other).within(9, texts={"a": "text"})):
