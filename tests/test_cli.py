@@ -140,10 +140,10 @@ def test_json_has_everything_unrounded(hitrate, folder):
     assert found["errors"] == {"q3": "TimeoutError: late"}
     assert found["rules"] == {"match": None, "unique": False, "relevance_level": None}
     assert err.splitlines() == [
-        "note: 1 without relevant items, in no mean: q2",
-        "note: 1 without judgements, in no mean: q4",
-        "note: 1 not in the run, a miss each: q5",
-        "note: 1 whose retrieval failed, a miss each: q3",
+        "note: 1 query without relevant items, left out of every mean: q2",
+        "note: 1 query without judgements, left out of every mean: q4",
+        "note: 1 query not in the run, counted as a miss: q5",
+        "note: 1 query whose retrieval failed, counted as a miss: q3",
     ]
 
 

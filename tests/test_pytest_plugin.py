@@ -269,8 +269,8 @@ def test_what_a_table_must_not_hide_is_below_it(pytester, run):
     small(pytester, using("hitrate({**QRELS, 'q4': []}, {'q0': ['1'], 'q4': ['d4']})"))
     run("-W", "ignore:no relevant id").stdout.fnmatch_lines(
         [
-            "test_it: 1 without relevant items, in no mean: q4",
-            "test_it: 3 not in the run, a miss each: q1, q2, q3",
+            "test_it: 1 query without relevant items, left out of every mean: q4",
+            "test_it: 3 queries not in the run, counted as misses: q1, q2, q3",
             "test_it:",
             "  warning: no relevant id was ever retrieved: *",
         ]

@@ -65,15 +65,17 @@ def asides(evaluation: Evaluation) -> list[str]:
     notes = []
     unscored, faults = evaluation.unscored, evaluation.faults
     unjudged = [query_id for query_id in unscored if query_id not in evaluation.qrels]
-    for ids, what in (
-        ([query_id for query_id in unscored if query_id in evaluation.qrels], "without relevant items, in no mean"),
-        ([query_id for query_id in unjudged if query_id not in faults], "without judgements, in no mean"),
-        ([query_id for query_id in unjudged if query_id in faults], "that could not be read or judged, in no mean"),
-        (evaluation.missing, "not in the run, a miss each"),
-        (evaluation.errors, "whose retrieval failed, a miss each"),
+    left_out, missed = ("left out of every mean", "left out of every mean"), ("counted as a miss", "counted as misses")
+    for ids, which, (one, many) in (
+        ([query_id for query_id in unscored if query_id in evaluation.qrels], "without relevant items", left_out),
+        ([query_id for query_id in unjudged if query_id not in faults], "without judgements", left_out),
+        ([query_id for query_id in unjudged if query_id in faults], "that could not be read or judged", left_out),
+        (evaluation.missing, "not in the run", missed),
+        (evaluation.errors, "whose retrieval failed", missed),
     ):
         if ids:
-            notes.append(f"{len(ids):,} {what}: {some(ids)}")
+            queries, means = ("query", one) if len(ids) == 1 else ("queries", many)
+            notes.append(f"{len(ids):,} {queries} {which}, {means}: {some(ids)}")
     return notes
 
 

@@ -52,39 +52,39 @@ def test_a_table_names_the_queries_without_relevant_items():
     evaluation = evaluate({"q1": ["a"], "q2": []}, {"q1": ["a"], "q9": []})
     assert notes(evaluation) == [
         "1 query scored",
-        "1 without relevant items, in no mean: q2",
-        "1 without judgements, in no mean: q9",
+        "1 query without relevant items, left out of every mean: q2",
+        "1 query without judgements, left out of every mean: q9",
     ]
 
 
 def test_a_table_names_the_missing_queries():
     evaluation = evaluate({"q1": ["a"], "q2": ["a"]}, {"q1": ["a"]})
-    assert notes(evaluation) == ["2 queries scored", "1 not in the run, a miss each: q2"]
+    assert notes(evaluation) == ["2 queries scored", "1 query not in the run, counted as a miss: q2"]
 
 
 def test_a_table_names_the_queries_whose_retrieval_failed():
     evaluation = evaluate({"q1": ["a"], "q2": ["a"]}, Run({"q1": ["a"], "q2": []}, {"q2": OSError()}))
-    assert notes(evaluation) == ["2 queries scored", "1 whose retrieval failed, a miss each: q2"]
+    assert notes(evaluation) == ["2 queries scored", "1 query whose retrieval failed, counted as a miss: q2"]
 
 
 def test_a_table_names_five_queries_at_most():
     evaluation = evaluate({"q": ["a"]}, {"q": ["a"], **{number: [] for number in range(6)}})
-    assert notes(evaluation)[1] == "6 without judgements, in no mean: 0, 1, 2, 3, 4, ..."
+    assert notes(evaluation)[1] == "6 queries without judgements, left out of every mean: 0, 1, 2, 3, 4, ..."
 
 
 def test_a_table_names_all_of_five_queries():
     evaluation = evaluate({"q": ["a"]}, {"q": ["a"], **{number: [] for number in range(5)}})
-    assert notes(evaluation)[1] == "5 without judgements, in no mean: 0, 1, 2, 3, 4"
+    assert notes(evaluation)[1] == "5 queries without judgements, left out of every mean: 0, 1, 2, 3, 4"
 
 
 def test_a_table_shortens_a_long_query_id():
     evaluation = evaluate({"q": ["a"]}, {"q": ["a"], "x" * 1000: []})
-    assert notes(evaluation)[1] == f"1 without judgements, in no mean: {'x' * 57}..."
+    assert notes(evaluation)[1] == f"1 query without judgements, left out of every mean: {'x' * 57}..."
 
 
 def test_a_query_id_with_line_breaks_stays_on_its_line():
     evaluation = evaluate({"q": ["a"]}, {"q": ["a"], "two\nlines": []})
-    assert notes(evaluation)[1] == "1 without judgements, in no mean: two lines"
+    assert notes(evaluation)[1] == "1 query without judgements, left out of every mean: two lines"
 
 
 def test_a_notebook_shows_the_same_table(evaluation):

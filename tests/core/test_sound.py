@@ -43,8 +43,8 @@ def test_rows_that_could_not_be_read_or_judged_are_named_as_such():
     assert list(evaluation.errors) == ["failed"]
     other = evaluate({"q": ["a"]}, {"q": ["a"], "more": ["a"]})
     for each in (evaluation + other, other + evaluation, (evaluation + other).within(9, texts={"a": "text"})):
-        assert "2 that could not be read or judged, in no mean: unread, bad" in str(each)
-        assert "1 without judgements, in no mean: more" in str(each)
+        assert "2 queries that could not be read or judged, left out of every mean: unread, bad" in str(each)
+        assert "1 query without judgements, left out of every mean: more" in str(each)
 
 
 FAILED = TimeoutError("no answer")
