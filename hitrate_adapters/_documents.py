@@ -167,6 +167,19 @@ def with_ids(retrieved: Any) -> Any:
     return retrieved
 
 
+def check_keys(relevant: object, retrieved: object) -> None:
+    """Raise ValueError where JSON made strings of ids that are keys, of {7: 2}, and the other side has numbers."""
+    for keyed, plain in ((relevant, retrieved), (retrieved, relevant)):
+        if isinstance(keyed, Mapping) and isinstance(plain, Iterable) and not isinstance(plain, Mapping):
+            digits = [key for key in keyed if isinstance(key, str) and key.removeprefix("-").isdecimal()]
+            number = next((item for item in plain if isinstance(item, int)), None)
+            if digits and number is not None:
+                raise ValueError(
+                    f"one side has the key {digits[0]!r}, a string, the other {number!r}, a number: JSON makes strings "
+                    "of keys, so let ids be strings on both sides"
+                )
+
+
 def is_document(given: object) -> bool:
     """Tell whether this is a document or a (document, score) pair, and no plain id or text and no message of a chat."""
     return _is_document(given[0] if isinstance(given, (tuple, list)) and len(given) == 2 else given)

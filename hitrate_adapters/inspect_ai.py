@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-from ._documents import IdKey, ItemOf, call
+from ._documents import IdKey, ItemOf, call, check_keys
 from ._extras import extra
 from .core.evaluation import Evaluation
 from .core.matching import compared
@@ -82,6 +82,7 @@ def hit_rate(  # noqa: PLR0913 - the words that all adapters share
     async def score(state: TaskState, target: Target) -> Score:
         try:
             relevant, retrieved = items.relevant(state, target), items.retrieved(state)
+            check_keys(relevant, retrieved)
             found = verdicts(relevant, retrieved)
             items.check_that_a_log_keeps_them(state, relevant, retrieved)
         except Exception as error:
@@ -135,11 +136,13 @@ def evaluation(  # noqa: PLR0913 - the words of `hit_rate` that say how samples 
         state = _state(sample, log.eval.model)
         relevant = items.relevant(state, state.target)
         try:
-            return relevant, items.retrieved(state)
+            retrieved = items.retrieved(state)
         except Exception:
             if sample.error is None:
                 raise
             return relevant, RuntimeError(sample.error.message)
+        check_keys(relevant, retrieved)
+        return relevant, retrieved
 
     return evaluate_rows(((sample.id, sample) for sample in log.samples), read, Judge(match=match, unique=unique))[0]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, TypeAlias
 
-from ._documents import IdKey, ItemOf
+from ._documents import IdKey, ItemOf, check_keys
 from ._extras import extra
 from .core.evaluation import Evaluation
 from .core.matching import compared, name_of
@@ -135,7 +135,9 @@ class HitRateEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc, unused-i
         if isinstance(case, ReportCaseFailure):
             return relevant, RuntimeError(case.error_message)
         retrieved = case.output if self.retrieved_key is None else _get(case.output, self.retrieved_key, "output")
-        return relevant, self._item_of.of_retrieved(retrieved)
+        retrieved = self._item_of.of_retrieved(retrieved)
+        check_keys(relevant, retrieved)
+        return relevant, retrieved
 
     def as_spec(self) -> EvaluatorSpec:
         """Return what reports hold of the evaluator, with functions by name, and what `to_file` writes or refuses."""

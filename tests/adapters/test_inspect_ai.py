@@ -456,7 +456,10 @@ def test_a_log_has_the_same_scores_when_it_is_scored_again():
         assert "the log would not keep the re" in explanation
         assert "give numbers of NumPy as their .tolist(), keys as strings" in explanation
     assert log.results.scores[0].unscored_samples == len(LOST)
-    assert evaluation(log, relevant_key="relevant")["int"].hit_ranks == (1,)
+    assert {score.unscored_samples for score in again.results.scores} == {len(LOST)}
+    judged = evaluation(log, relevant_key="relevant")
+    assert set(judged.unscored) == set(judged.faults) == set(LOST)
+    assert judged.hit_rate(5) == 1.0
 
 
 def test_what_a_function_of_the_state_gives_is_in_no_log():

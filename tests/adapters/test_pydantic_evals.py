@@ -514,14 +514,16 @@ def test_repetitions_of_which_one_failed_keep_their_numbers():
 def test_grades_of_whole_numbers_come_back_from_a_file_where_the_dataset_is_typed():
     cases = [Case(name="q", inputs="q", expected_output={7: 2})]
     evaluators = [HitRateEvaluator(k=1)]
-    for typed, score in ((Dataset[Any, dict[int, int], Any], 1.0), (Dataset[Any, Any, Any], 0.0)):
+    for typed, expect in ((Dataset[Any, dict[int, int], Any], {"hit_rate@1": 1.0}), (Dataset[Any, Any, Any], {})):
         with TemporaryDirectory() as folder:
             file = Path(folder, "golden.yaml")
             typed(name="golden", cases=cases, evaluators=evaluators).to_file(
                 file, custom_evaluator_types=[HitRateEvaluator]
             )
             report = run(typed.from_file(file, custom_evaluator_types=[HitRateEvaluator]), [], lambda _: [7])
-        assert report.averages().scores == {"hit_rate@1": score}
+        assert report.averages().scores == expect
+    (failure,) = report.cases[0].evaluator_failures
+    assert "one side has the key '7', a string, the other 7, a number" in failure.error_message
 
 
 def test_evaluation_of_nothing_that_can_be_read_says_why():
