@@ -599,6 +599,23 @@ def test_a_baseline_by_different_gold_is_not_compared(pytester, run):
     result.stdout.no_fnmatch_line("*comparison.py*")
 
 
+def test_a_golden_set_without_some_of_the_old_queries_passes_no_comparison(pytester, run):
+    hr.save(hr.evaluate({"q0": {"d0"}, "q9": {"d9"}}, {"q0": ["d0"]}), pytester.path / "old.jsonl")
+    same = {"q0": {"d0"}}
+    small(
+        pytester,
+        using(f"hitrate({same}, RUN)"),
+        using(f"hitrate.compare(hitrate({same}, RUN), 'mrr')", "test_strict"),
+        using(f"assert hitrate.compare(hitrate({same}, RUN), 'mrr', anyway=True).n == 1", "test_anyway"),
+    )
+    result = run("--hitrate-baseline=old.jsonl")
+    result.assert_outcomes(passed=2, failed=1)
+    gone = "1 of its 2 queries are not in the golden set any more, such as q9"
+    result.stdout.fnmatch_lines([f"E *Failed: not comparable with the baseline of *::test_strict: {gone}. *"])
+    result.stdout.fnmatch_lines([f"*of the baseline, {gone[:40]}*"])
+    result.stdout.no_fnmatch_line("*unchanged*")
+
+
 def test_a_baseline_by_a_matcher_of_ones_own_is_compared(pytester, run):
     body = "assert hitrate.compare(hitrate(QRELS, RUN, match=same), 'mrr@10').difference == 0"
     small(pytester, "    def same(a, b):\n        return a == b\n", using(body))

@@ -118,8 +118,6 @@ class Comparison:
 class Comparisons(dict[str, Comparison]):
     """The name of each metric -> its `Comparison`, with p-values adjusted by Holm's method; printed, a table."""
 
-    __bool__ = Comparison.__bool__
-
     def rows(self) -> list[dict[str, object]]:
         """Return one mapping per metric, for `pandas.DataFrame(...)`."""
         return [comparison.row() for comparison in self.values()]

@@ -157,9 +157,11 @@ def compares_of(match: object) -> str | None:
     >>> compares_of(None), compares_of(contains), compares_of(str.startswith)
     ('ids', 'texts', None)
     """
-    match = getattr(match, "__wrapped__", match)  # of functools.cache
     if match is None:
         return "ids"
+    if (said := _said(match)) is not None:
+        return said
+    match = getattr(match, "__wrapped__", match)  # of functools.cache
     if match is same_text or match is contains or isinstance(match, (Overlap, Similar)):
         return "texts"
     return _said(match)

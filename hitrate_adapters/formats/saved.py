@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
+from types import FunctionType
 from typing import Any
 
 from hitrate_adapters import __version__
@@ -80,8 +81,8 @@ def load(path: PathLike, match: Matcher | None = None) -> Evaluation:
     Raises:
         OSError: the file cannot be opened.
         ValueError: this is no such file, one of a later version, one that is cut off, one with what no evaluation has
-            (says the line), or one that was judged by another matcher, by its name, than `match`. A lambda, or a
-            function within a function, is never known by its name.
+            (says the line), or one that was judged by another matcher, by its name, than `match`. Only a plain
+            function of a module is known by its name.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -171,12 +172,22 @@ class Unknown:
 
 
 def _name(match: Matcher | None) -> str | None:
-    """Return the call or the name that makes one of our matchers; of any other where it is from and its name."""
-    if match is None:
-        return None
-    module = str(getattr(match, "__module__", ""))
-    is_plain = isinstance(match, Unknown) or module.startswith("hitrate_adapters.core.")
-    return name_of(match) if is_plain else f"{module}.{name_of(match)}"
+    """Return the call or the name that makes one of our matchers; of any other where it is from and its name.
+
+    What is not known by its name, such as a partial or a decorated function, has a "<" in it.
+    """
+    if match is None or isinstance(match, Unknown) or _is_ours(match):
+        return None if match is None else name_of(match)
+    is_plain = isinstance(match, FunctionType) and not hasattr(match, "__wrapped__")
+    name = match.__qualname__ if is_plain else f"<{type(match).__name__}>.{name_of(match)}"
+    return f"{getattr(match, '__module__', '')}.{name}"
+
+
+def _is_ours(match: Matcher) -> bool:
+    try:
+        return matcher_of(name_of(match)) == match
+    except (TypeError, ValueError):  # a function of another that has the name of one of our makers
+        return False
 
 
 def _matcher(name: str | None, given: Matcher | None, place: Place) -> Matcher | None:
@@ -187,14 +198,16 @@ def _matcher(name: str | None, given: Matcher | None, place: Place) -> Matcher |
         raise place.fault(f"its matcher is {name}: {error}") from None
     if given is None or given == own:
         return own
-    if isinstance(own, Unknown) and f".{own.name}".endswith(f".{name_of(given)}"):
-        if "<" in own.name + getattr(given, "__qualname__", ""):  # <lambda>, <locals>
+    its = _name(given) or ""
+    if isinstance(own, Unknown) and not _is_ours(given) and own.name.split(".")[-1] == its.split(".")[-1]:
+        if "<" in own.name + its:
             raise place.fault(
-                f"judged by {own.name}, which may be another one than this: a lambda, or a function within a function, "
-                "is not known by its name. Evaluate with a function of a module, and save that"
+                f"judged by {own.name}, which may be another one than {its}: a lambda, a partial, and a function that "
+                "is within another or decorated are not known by their names. Evaluate with a plain function of a "
+                "module, and save that"
             )
         return given  # the same name, though its module may have been __main__
-    raise place.fault(f"judged by {name or 'equality'}, not by {_name(given)}")
+    raise place.fault(f"judged by {name or 'equality'}, not by {its}")
 
 
 def _fields(evaluation: Evaluation, query_id: Hashable) -> Iterator[tuple[str, Any]]:

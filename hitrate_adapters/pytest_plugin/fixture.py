@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import pytest
 
-from hitrate_adapters.core.display import remarks
+from hitrate_adapters.core.display import remarks, some
 from hitrate_adapters.core.evaluation import Evaluation, Qrels, RunLike, evaluate
 from hitrate_adapters.core.metrics import Metric
 from hitrate_adapters.core.records import Matcher
@@ -41,6 +41,13 @@ def _without_our_frames(method: Callable[Concatenate[HitRate, P], R]) -> Callabl
             raise error.with_traceback(frames) from error.__cause__  # frames of the test's own matcher stay
 
     return wrapper
+
+
+def _gone(old: Evaluation, new: Evaluation) -> str:
+    """Say which queries of the baseline the golden set has no more: what is left of it may pass without them."""
+    gone = [query_id for query_id in old if query_id not in new.records]
+    what = f"{len(gone)} of its {len(old)} queries are not in the golden set any more, such as {some(gone)}"
+    return what if gone else ""
 
 
 def _is_ours(frame: FrameType) -> bool:
@@ -184,6 +191,11 @@ class HitRate:
                 f"not comparable with the baseline of {full_title(self._test, label)}: {error}. Where the change is "
                 "meant, write new baselines with --hitrate-update"
             )
+        if (gone := _gone(old, evaluation)) and not anyway:
+            pytest.fail(
+                f"not comparable with the baseline of {full_title(self._test, label)}: {gone}. Where that is meant, "
+                "write new baselines with --hitrate-update, or pass anyway=True"
+            )
         comparison = evaluation.compare(old, Metric.parse(metric), margin=margin, anyway=anyway)
         line = f"{comparison.metric}: {comparison!r}"
         if not self._session.update:  # with itself
@@ -224,9 +236,12 @@ class HitRate:
             return
         if path.exists():
             try:
-                compared = evaluation.compare(self._load(path, row["label"], evaluation), self._session.metrics)
+                old = self._load(path, row["label"], evaluation)
+                compared = evaluation.compare(old, self._session.metrics)
                 row["differences"] = {name: (each.difference, each.interval) for name, each in compared.items()}
-                row["unchanged"] = not any(each.won or each.lost for each in compared.values())
+                row["unchanged"] = not any(each.won or each.lost or each.left_out for each in compared.values())
+                if gone := _gone(old, evaluation):
+                    row["notes"].append(f"of the baseline, {gone}")
             except Exception as error:  # a test that compares nothing is not to fail for a file that is no baseline
                 row["notes"].append(f"not compared with the baseline: {error}")
         else:

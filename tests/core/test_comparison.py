@@ -353,9 +353,8 @@ def test_ten_thousand_queries_take_as_long_as_ten_thousand_sums_of_them():
 def test_a_comparison_is_no_truth():
     """`assert new.compare(old, ...)`, without the verdict, must not pass."""
     evaluation = hr.evaluate({"q": ["a"]}, {"q": ["a"]})
-    for comparison in (evaluation.compare(evaluation, "hit_rate@5"), evaluation.compare(evaluation, ["hit_rate@5"])):
-        with pytest.raises(TypeError, match="a comparison is neither true nor false: ask for its verdict"):
-            bool(comparison)
+    with pytest.raises(TypeError, match="a comparison is neither true nor false: ask for its verdict"):
+        bool(evaluation.compare(evaluation, "hit_rate@5"))
 
 
 def test_a_query_whose_gold_was_emptied_has_different_gold():

@@ -39,8 +39,8 @@ def test_against_scipy():
     hits = [at % 3 > 0 for at in range(50)]
     scores = [(at * 37 % 50) / 50 + 0.2 * hit for at, hit in enumerate(hits)]
     assert correlation(hits, scores)[0] == pytest.approx(stats.pointbiserialr(hits, scores).statistic)
-    right = [score > 0.5 for score in scores]
-    assert correlation(hits, right)[0] == pytest.approx(stats.pearsonr(hits, right).statistic)
+    right = [float(score > 0.5) for score in scores]
+    assert correlation(hits, right)[0] == pytest.approx(stats.pearsonr(list(map(float, hits)), right).statistic)
 
 
 @pytest.mark.parametrize("table", [(8, 2, 1, 4), (60, 8, 10, 20), (0, 5, 7, 9), (30, 0, 0, 3)])

@@ -494,3 +494,10 @@ def test_few_long_texts_are_kept():
         contains(f"{number} " * 10_000, "b " * 10_000)
     for prepare in (matching._folded, matching._counted, matching._cut):
         assert kept(prepare)[1].cache_info().currsize <= 8
+
+
+def test_a_cached_matcher_may_say_itself_what_it_compares():
+    cached = cache(lambda retrieved, relevant: retrieved == relevant)
+    assert compares_of(cached) is None
+    cached.compares = "texts"
+    assert compares_of(cached) == "texts"

@@ -161,9 +161,9 @@ def test_matchers_of_spans_come_back(tmp_path, match):
     ("match", "name"),
     [
         (first_letter, rf"{__name__}.first_letter"),
-        (Blunt(), rf"{__name__}.Blunt"),
+        (Blunt(), rf"{__name__}.<Blunt>.Blunt"),
         (lambda retrieved, relevant: retrieved[0] == relevant[0], rf"{__name__}.<lambda>"),
-        (functools.partial(first_letter), "functools.first_letter"),
+        (functools.partial(first_letter), "functools.<partial>.first_letter"),
     ],
     ids=["function", "object", "lambda", "partial"],
 )
@@ -193,14 +193,41 @@ def test_matchers_of_one_name_may_differ(tmp_path):
     assert load(tmp_path / "e.jsonl", match=first_letter).compare(evaluation, "mrr").difference == 0
 
 
-def test_a_lambda_or_a_function_within_a_function_is_not_known_by_its_name(tmp_path):
-    def local(retrieved, relevant):
+def decorated(matcher):
+    @functools.wraps(matcher)
+    def opposite(retrieved, relevant):
+        return not matcher(retrieved, relevant)
+
+    return opposite
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        lambda retrieved, relevant: retrieved == relevant,
+        functools.partial(first_letter),
+        functools.cache(first_letter),
+        Blunt(),
+        decorated(first_letter),
+        decorated(hr.contains),
+    ],
+    ids=["lambda", "partial", "cache", "object", "decorated", "ours, decorated"],
+)
+def test_what_is_not_known_by_its_name_is_not_given_again(tmp_path, match):
+    save(hr.evaluate({"q": ["ab", "x"]}, {"q": ["ab"]}, match=match), tmp_path / "e.jsonl")
+    assert repr(load(tmp_path / "e.jsonl").judge.match) != "contains"
+    with pytest.raises(ValueError, match=r"judged by \S+, which may be another one than \S+: a lambda, a partial, and"):
+        load(tmp_path / "e.jsonl", match=match)
+
+
+def test_a_matcher_of_your_own_with_the_name_of_ours_is_another(tmp_path):
+    def contains(retrieved, relevant):
         return retrieved == relevant
 
-    for match in (lambda retrieved, relevant: retrieved == relevant, local):
-        save(hr.evaluate({"q": ["ab"]}, {"q": ["ab"]}, match=match), tmp_path / "e.jsonl")
-        with pytest.raises(ValueError, match=r"judged by \S+, which may be another one than this: a lambda, or"):
-            load(tmp_path / "e.jsonl", match=match)
+    contains.__qualname__ = "contains"
+    save(hr.evaluate({"q": ["ab"]}, {"q": ["ab"]}, match=contains), tmp_path / "e.jsonl")
+    with pytest.raises(ValueError, match=rf"judged by {__name__}\.contains, not by contains"):
+        load(tmp_path / "e.jsonl", match=hr.contains)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +236,7 @@ def test_a_lambda_or_a_function_within_a_function_is_not_known_by_its_name(tmp_p
         (hr.contains, hr.overlap(0.5), "judged by contains, not by overlap(0.5)"),
         (None, hr.overlap(0.5), "judged by equality, not by overlap(0.5)"),
         (first_letter, hr.contains, f"judged by {__name__}.first_letter, not by contains"),
-        (first_letter, Blunt(), f"judged by {__name__}.first_letter, not by {__name__}.Blunt"),
+        (first_letter, Blunt(), f"judged by {__name__}.first_letter, not by {__name__}.<Blunt>.Blunt"),
     ],
 )
 def test_another_matcher_than_the_one_that_judged(tmp_path, judged_by, given, told):
