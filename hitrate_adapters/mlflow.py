@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from numbers import Integral
+from operator import attrgetter, not_
 from typing import Any
+from uuid import UUID
 
 from ._documents import IdKey, ItemOf, is_document
 from ._extras import extra
@@ -40,7 +42,7 @@ RELEVANT_KEYS = ("relevant", "relevant_ids", "expected_ids", "expected_retrieved
 
 _TEXT_KEYS = ("page_content", "content", "text")  # as MLflow's own scorers read a RETRIEVER span
 _REPR = re.compile(r"<.+ object at 0x[0-9A-Fa-f]+>")  # what a trace has of an object without a form in JSON
-_BY_SPANS = "judged by the RETRIEVER spans, not by the plain items returned"
+_BY_SPANS = "judged by the RETRIEVER spans, not by the {} returned"
 _make_metric: Callable[..., EvaluationMetric] = make_metric
 
 
@@ -71,9 +73,9 @@ def hit_rate_scorers(  # noqa: PLR0913 - the words that all adapters share
         match: when a retrieved item counts as a relevant one, `(retrieved, relevant) -> bool`. None: equality.
         unique: drop repeats from each ranking before the cut, for document ids of chunks.
         retrieved_key: where the retrieved documents are: a key of the outputs, of the data or of `predict_fn`, or a
-            function of them. None: a list of documents that the outputs are, or have under a usual key; else the
-            outermost RETRIEVER spans of the trace, one after the other; else a list of plain ids in the outputs. Where
-            texts are compared, a list of texts counts as one of documents.
+            function of them. None: the first that is not empty of a list of documents that the outputs are, or have
+            under a usual key; the outermost RETRIEVER spans of the trace, one after the other; and a list of plain ids
+            in the outputs. Where texts are compared, a list of texts counts as one of documents.
         relevant_key: where the relevant items are, a list or item -> grade: a key of the expectations, or a function of
             them. None: the usual keys.
         id_key: where a document's id is: a key of its metadata, such as "doc_uri", or a function of the document. None:
@@ -259,16 +261,20 @@ class _Rows:
             return [] if failed and outputs is None else _by_key(outputs, self.retrieved_key), ""
         lists = _lists_in(outputs)
         documents = next(filter(self._are_documents, lists), None)
-        retrievals = [] if trace is None or documents is not None else _retrievals(trace)
+        if documents is not None:
+            return documents, ""
+        retrievals = [] if trace is None else _retrievals(trace)
+        found = [document for span in retrievals for document in self._found_by(span)]
+        if found:
+            return found, _BY_SPANS.format("plain items" if lists[0] else "empty list") if lists else ""
         if retrievals:
-            found = [document for span in retrievals for document in self._found_by(span)]
-            return found, _BY_SPANS if lists else ""
-        if not lists and not failed:
+            lists = list(filter(self._are_ids, lists))
+        elif not lists and not failed:
             raise ValueError(
                 f"no list of retrieved documents: the outputs are {outputs!r:.80}, and the trace has no RETRIEVER "
                 "span: retrieved_key= says where the documents are"
             )
-        return next(iter(lists), []) if documents is None else documents, ""
+        return next(iter(lists), []), ""
 
     def _found_by(self, span: Span) -> Iterable[Any]:
         if _has_failed(span):
@@ -281,9 +287,13 @@ class _Rows:
         return next(filter(self._are_documents, lists), lists[0])
 
     def _are_documents(self, items: Sequence[Any]) -> bool:
-        """Tell whether these are surely documents, or texts where texts are compared; nothing at all is too."""
+        """Tell whether these are surely documents, or texts where texts are compared."""
         plain = str if self.item_of.match_on == "texts" else ()
-        return not items or any(is_document(item) or isinstance(item, plain) for item in items)
+        return any(is_document(item) or isinstance(item, plain) for item in items)
+
+    def _are_ids(self, items: Sequence[Any]) -> bool:
+        """Tell whether these may be plain ids where ids are compared, and are no messages of a chat or the like."""
+        return self.item_of.match_on == "ids" and all(isinstance(item, (str, Integral, UUID)) for item in items)
 
 
 def _as_in_json(items: Any, match_on: str) -> Any:
@@ -354,9 +364,9 @@ def _by_key(outputs: Any, key: Key) -> Any:
 
 
 def _lists_in(outputs: Any) -> list[Sequence[Any]]:
-    """Return the lists that the outputs are or have under the usual keys."""
+    """Return the lists that the outputs are or have under the usual keys, the empty ones last."""
     found = [outputs.get(key) for key in RETRIEVED_KEYS] if isinstance(outputs, Mapping) else [outputs]
-    return [each for each in found if isinstance(each, (list, tuple))]
+    return sorted((each for each in found if isinstance(each, (list, tuple))), key=not_)
 
 
 def _retrievals(trace: Trace) -> list[Span]:

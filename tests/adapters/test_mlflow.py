@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from uuid import UUID
 
@@ -304,6 +304,7 @@ WHERE_TO_LOOK = (
     "relevant_key= says where to look, and MLflow keeps none that JSON cannot hold: no set, UUID or NumPy number"
 )
 BY_SPANS = "judged by the RETRIEVER spans, not by the plain items returned"
+FIRST = "first relevant item at rank 1; 1 of 1 relevant in the top 1"
 
 
 @pytest.mark.parametrize(
@@ -323,9 +324,110 @@ def test_retriever_spans_come_before_plain_items(outputs, note):
         return outputs
 
     result = run_scorers(QUESTIONS[:1], hit_rate_scorers(k=1), predict_fn=app)
-    reason = "first relevant item at rank 1; 1 of 1 relevant in the top 1"
-    assert assessments(result, "hit_rate_at_1") == {"dogs?": (1.0, f"{reason}; {note}" if note else reason, None)}
+    assert assessments(result, "hit_rate_at_1") == {"dogs?": (1.0, f"{FIRST}; {note}" if note else FIRST, None)}
     assert evaluation(result).hit_rate(1) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("outputs", "value"),
+    [
+        ({"retrieved_ids": ["d1", "b"], "context": []}, 1.0),
+        ({"documents": [], "retrieved_ids": ["d1"]}, 1.0),
+        ({"documents": [], "context": [{"id": "d1", "content": "Dogs."}]}, 1.0),
+        ({"documents": [], "context": []}, 0.0),
+        ([], 0.0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("from_span", [False, True])
+def test_an_empty_list_is_what_was_retrieved_only_where_no_other_has_items(outputs, value, from_span):
+    @mlflow.trace(span_type=SpanType.RETRIEVER if from_span else SpanType.CHAIN)
+    def search(_query):
+        return outputs
+
+    @mlflow.trace
+    def app(query):
+        found = search(query)
+        return "Yes." if from_span else found
+
+    result = run_scorers(QUESTIONS[:1], hit_rate_scorers(k=1), predict_fn=app)
+    assert result.metrics == {"hit_rate_at_1/mean": value}
+    assert evaluation(result, query_id="query").misses(1) == (() if value else ("dogs?",))
+
+
+@pytest.mark.parametrize("outputs", [[], {"documents": [], "answer": "Yes."}], ids=str)
+def test_an_empty_list_that_is_returned_comes_after_the_spans(outputs):
+    @mlflow.trace
+    def app(query):
+        retrieve(query)
+        return outputs
+
+    result = run_scorers(QUESTIONS[:1], hit_rate_scorers(k=1), predict_fn=app)
+    by_spans = "judged by the RETRIEVER spans, not by the empty list returned"
+    assert assessments(result, "hit_rate_at_1") == {"dogs?": (1.0, f"{FIRST}; {by_spans}", None)}
+
+
+@pytest.mark.parametrize("is_down", [True, False])
+@pytest.mark.parametrize(
+    ("outputs", "gold"),
+    [
+        (["d1"], "d1"),
+        ({"retrieved_ids": ["d1"], "documents": []}, "d1"),
+        ({"retrieved_ids": [np.int64(7)]}, "7"),
+        ([UUID(int=7)], str(UUID(int=7))),
+    ],
+    ids=str,
+)
+def test_plain_ids_that_are_returned_for_a_retriever_that_failed_or_found_nothing(outputs, gold, is_down):
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def search(_query):
+        if is_down:
+            raise RuntimeError("no index")
+        return []
+
+    @mlflow.trace
+    def app(query):
+        with suppress(RuntimeError):
+            search(query)
+        return {"dogs?": outputs, "refunds?": [], "bikes?": "No."}[query]
+
+    data = [{"inputs": {"query": "dogs?"}, "expectations": {"relevant": [gold]}}, *QUESTIONS[1:]]
+    result = run_scorers(data, hit_rate_scorers(k=1), predict_fn=app)
+    judged = evaluation(result, query_id="query")
+    values = {query: value for query, (value, _, _) in assessments(result, "hit_rate_at_1").items()}
+    assert values == {"dogs?": 1.0, "refunds?": 0.0, "bikes?": 0.0}
+    assert set(judged.misses(1)) == {"refunds?", "bikes?"}
+    assert set(judged.errors) == ({"refunds?", "bikes?"} if is_down else set())
+
+
+@pytest.mark.parametrize(
+    ("outputs", "match", "gold"),
+    [
+        ([{"role": "assistant", "content": "I do not know."}], None, ["d1"]),
+        ({"context": [0.5]}, None, ["d1"]),
+        ({"context": ["see page 3"]}, span_overlap(0.5), [["d1", 0, 9]]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_down", [True, False])
+def test_what_is_returned_and_is_no_id_leaves_a_failed_or_empty_retrieval_a_miss(outputs, match, gold, is_down):
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def search(_query):
+        if is_down:
+            raise RuntimeError("no index")
+        return []
+
+    @mlflow.trace
+    def app(query):
+        with suppress(RuntimeError):
+            search(query)
+        return outputs
+
+    data = [{"inputs": {"query": "dogs?"}, "expectations": {"relevant": gold}}]
+    result = run_scorers(data, hit_rate_scorers(k=1, match=match, name="hit"), predict_fn=app)
+    assert result.metrics == {"hit/mean": 0.0}
+    with pytest.warns(UserWarning, match="of every query failed") if is_down else nullcontext():
+        assert len(evaluation(result, match=match).errors) == is_down
 
 
 def test_documents_and_texts_that_are_returned_come_before_the_spans():
