@@ -11,18 +11,19 @@ from pydantic import Field, SkipValidation
 from hitrate_adapters.core.evaluation import Evaluation
 from hitrate_adapters.core.records import Judge, Matcher
 from hitrate_adapters.core.sound import evaluate_rows
+from hitrate_adapters.core.spans import Span
 
-from ._items import MatchOn, both_sides, by_query, compared
+from ._items import MatchOn, both_sides, by_query, compared, shown
 
 
 class JudgedResult(RetrievalEvalResult):
     """LlamaIndex' result, and beside its lists of strings what they stand for; its JSON has the lists alone."""
 
-    graded_ids: SkipValidation[Any] = Field(exclude=True, repr=False)
+    graded_ids: SkipValidation[Any] = Field(default=None, exclude=True, repr=False)
     """The expected ids or spans, or each with its grade."""
-    graded_texts: SkipValidation[Any] = Field(exclude=True, repr=False)
+    graded_texts: SkipValidation[Any] = Field(default=None, exclude=True, repr=False)
     """The expected texts, or text -> grade."""
-    retrieved_spans: SkipValidation[Any] = Field(exclude=True, repr=False)
+    retrieved_spans: SkipValidation[Any] = Field(default=None, exclude=True, repr=False)
     """The spans that were retrieved, where spans were compared."""
 
 
@@ -61,16 +62,22 @@ def evaluation(
     judge, are_spans = Judge(match=match, unique=unique), compared(match_on, match) == "spans"
 
     def read(result: RetrievalEvalResult) -> tuple[Any, Any]:
-        judged = result if isinstance(result, JudgedResult) else None
         _check_spans(result, are_spans=are_spans)
+        expected_ids, expected_texts, retrieved_spans = result.expected_ids, result.expected_texts, None
+        if isinstance(result, JudgedResult):
+            if are_spans:
+                expected_ids = _spans(expected_ids, result.graded_ids)
+                retrieved_spans = _spans(result.retrieved_ids, result.retrieved_spans)
+            expected_ids = _graded(expected_ids, result.graded_ids)
+            expected_texts = _graded(expected_texts, result.graded_texts)
         _, relevant, retrieved = both_sides(
             match_on,
             match,
-            expected_ids=judged.graded_ids if judged else result.expected_ids,
+            expected_ids=expected_ids,
             retrieved_ids=result.retrieved_ids,
-            expected_texts=judged.graded_texts if judged else result.expected_texts,
+            expected_texts=expected_texts,
             retrieved_texts=result.retrieved_texts,
-            retrieved_spans=judged and judged.retrieved_spans,
+            retrieved_spans=retrieved_spans,
         )
         return relevant, retrieved
 
@@ -78,10 +85,24 @@ def evaluation(
     return evaluate_rows(named, read, judge)[0]
 
 
+def _graded(items: Any, carried: Any) -> Any:
+    """Return the items of a result, which may have been edited, with the grades that it carries for them, else 1."""
+    if not isinstance(items, list) or not isinstance(carried, Mapping):
+        return items
+    others = {item: grade for item, grade in carried.items() if not grade > 0}
+    return others | {item: 1 if item in others else carried.get(item, 1) for item in items}
+
+
+def _spans(shown_spans: Any, carried: Iterable[Span]) -> Any:
+    """Return the spans that the strings of a result stand for; what stands for none is left as it is."""
+    by_shown = {shown(span): span for span in carried}
+    return [by_shown.get(each, each) for each in shown_spans] if isinstance(shown_spans, list) else shown_spans
+
+
 def _check_spans(result: RetrievalEvalResult, *, are_spans: bool) -> None:
     """Raise ValueError where only one of the two, the result and what is to be compared now, is about spans."""
     had_spans = any(score.metadata.get("match_on") == "spans" for score in result.metric_dict.values())
-    if are_spans and not (had_spans and isinstance(result, JudgedResult)):
+    if are_spans and not (had_spans and isinstance(result, JudgedResult) and result.retrieved_spans is not None):
         raise ValueError(
             "results hold no spans, but those of a HitRateEvaluator that compared spans: evaluate with one again"
         )

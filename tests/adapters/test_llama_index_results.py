@@ -141,3 +141,65 @@ def test_spans_are_compared_as_the_evaluator_did():
         evaluation(from_json)
     with pytest.raises(ValueError, match="results hold no spans"):
         evaluation(from_json, match=span_overlap(0.5))
+
+
+def graded():
+    """Give the results of graded ids, of graded texts and of graded spans, with the matchers that compared them."""
+    by_text = HitRateEvaluator(retriever=Finds(), k=5, match=contains)
+    by_span = HitRateEvaluator(retriever=FindsSpans(), k=5, match=span_overlap(0.5))
+    ids = HitRateEvaluator(retriever=Finds(), k=5).evaluate(QUERIES["q1"], expected_ids={"dogs": 0, "time": 3})
+    texts = {TEXTS["time"]: 3, TEXTS["dogs"]: 0}
+    spans = {("guide", 12, 19): 3, ("guide", 2, 9): 0}
+    return [
+        (ids, None),
+        (by_text.evaluate(QUERIES["q1"], expected_ids=None, expected_texts=texts), contains),
+        (by_span.evaluate("where?", expected_ids=spans), span_overlap(0.5)),
+    ]
+
+
+def again(result):
+    return type(result)(**result.model_dump())
+
+
+def from_json(result):
+    return type(result).model_validate_json(result.model_dump_json())
+
+
+@pytest.mark.parametrize("read_back", [again, from_json])
+def test_results_can_be_read_back_as_what_they_were(read_back):
+    (ids, _), (texts, _), (spans, overlaps) = graded()
+    assert [read_back(result).model_dump() for result in (ids, texts)] == [ids.model_dump(), texts.model_dump()]
+    record = evaluation([read_back(ids)])[QUERIES["q1"]]
+    assert (record.hit_ranks, record.n_relevant) == ((2,), 1)
+    assert evaluation([read_back(texts)], match=contains).hit_rate(5) == 1.0
+    with pytest.raises(ValueError, match="results hold no spans"):
+        evaluation([read_back(spans)], match=overlaps)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2], ids=["ids", "texts", "spans"])
+def test_edited_gold_counts_with_the_grades_that_are_left(number):
+    result, match = graded()[number]
+    field = ("expected_ids", "expected_texts", "expected_ids")[number]
+    was_0 = ("dogs", TEXTS["dogs"], "guide[2:9]")[number]
+    assert evaluation([result], match=match).mrr(5) == 0.5
+    both = result.model_copy(update={field: [*getattr(result, field), was_0]})
+    judged = evaluation([both], match=match)
+    assert judged.mrr(5) == 1.0
+    assert judged.ndcg(5) == pytest.approx(0.797, abs=0.001)  # grade 1 first, then grade 3
+    setattr(result, field, [was_0])
+    record = evaluation([result], match=match)[result.query]
+    assert (record.hit_ranks, record.n_relevant) == ((1,), 1)
+
+
+def test_edited_gold_of_items_that_were_not_there():
+    (ids, _), _, (spans, overlaps) = graded()
+    ids.expected_ids = ["bikes"]
+    assert evaluation([ids]).hit_rate(5) == 0.0
+    spans.expected_ids = ["guide[70:79]"]
+    with pytest.raises(TypeError, match=r"guide\[70:79\]"):
+        evaluation([spans], match=overlaps)
+    spans.expected_ids = [("guide", 0, 9)]
+    assert evaluation([spans], match=overlaps).mrr(5) == 1.0
+    spans.retrieved_ids = spans.retrieved_ids[1:]
+    with pytest.warns(UserWarning, match="no relevant span was ever retrieved"):
+        assert evaluation([spans], match=overlaps).mrr(5) == 0.0
